@@ -155,7 +155,7 @@ func Validate(kinds []place.Kind, cfg *config.Config, engines map[string]steps.E
 	}
 	checkSleep(&out, cfg, engines)
 	r := Shown(kinds, &plan.Plan{Config: cfg}, engines, connectors)
-	for _, addr := range All(cfg) {
+	for _, addr := range targetsOf(cfg) {
 		placed, err := r.Placed(addr)
 		if err != nil {
 			continue // the plan reports it

@@ -167,8 +167,8 @@ func (r Resolver) contained(spec steps.ServerSpec) bool {
 	return spec.Image != ""
 }
 
-// All returns the addresses of the targets of a file: deployments, and servers outside of any deployment.
-func All(cfg *config.Config) []string {
+// targetsOf returns the addresses of the targets of a file: deployments, and servers outside of any deployment.
+func targetsOf(cfg *config.Config) []string {
 	var out []string
 	for _, d := range cfg.Deployments {
 		out = append(out, d.Addr)

@@ -23,7 +23,7 @@ func cleaner(cmd *cobra.Command) place.Cleaner {
 	return place.Cleaner{Clean: func(ctx context.Context, c place.Cleaning) (int, error) {
 		removed, err := clean(ctx, c, hosts)
 		if c.RunID == "" && !c.Expired && !c.DryRun {
-			err = errors.Join(err, RemoveSockets())
+			err = errors.Join(err, removeSockets(socketBase()))
 		}
 		return removed, err
 	}}
@@ -60,7 +60,7 @@ func clean(ctx context.Context, c place.Cleaning, hosts []string) (int, error) {
 	removed := 0
 	var errs []error
 	for _, host := range hosts {
-		reached, done, err := Reach(ctx, spawner, c.Environ, host)
+		reached, done, err := reach(ctx, spawner, c.Environ, host)
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -134,9 +134,9 @@ func (h *host) close() error {
 	return errors.Join(err, os.RemoveAll(h.dir))
 }
 
-// Reach makes a daemon reachable for commands other than run, given the url of a host block, with TLS as
+// reach makes a daemon reachable for commands other than run, given the url of a host block, with TLS as
 // ?certs=FOLDER. done ends the connection.
-func Reach(ctx context.Context, spawner steps.Spawner, environ []string, host string) (reached string, done func() error, err error) {
+func reach(ctx context.Context, spawner steps.Spawner, environ []string, host string) (reached string, done func() error, err error) {
 	plain, certs, _ := strings.Cut(host, "?certs=")
 	if certs, err = url.QueryUnescape(certs); err != nil {
 		return "", nil, fmt.Errorf("docker host %q: %w", host, err)
@@ -151,10 +151,6 @@ func Reach(ctx context.Context, spawner steps.Spawner, environ []string, host st
 // ownName returns a unique socket name for programs other than runs.
 func ownName() string { return fmt.Sprintf("pid%d", os.Getpid()) }
 
-// RemoveSockets removes the folders of unused sockets, left by a killed program that reached daemons behind
-// ssh.
-func RemoveSockets() error { return removeSockets(socketBase()) }
-
 // socketBase returns the folder for sockets. The path of a socket is limited to about a hundred bytes, which a
 // temporary folder may exceed.
 func socketBase() string {
@@ -167,6 +163,8 @@ func socketBase() string {
 // longestBase leaves room for the name of a run.
 const longestBase = 40
 
+// removeSockets removes the folders of unused sockets, left by a killed program that reached daemons behind
+// ssh.
 func removeSockets(base string) error {
 	dirs, err := filepath.Glob(filepath.Join(base, socketDir+"*"))
 	errs := []error{err}
@@ -200,7 +198,7 @@ func ReachedEnv(ctx context.Context, spawner steps.Spawner, environ []string,
 	if !strings.HasPrefix(host, "ssh:") {
 		return getenv, func() {}, nil
 	}
-	socket, end, err := Reach(ctx, spawner, environ, host)
+	socket, end, err := reach(ctx, spawner, environ, host)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,12 +10,12 @@ import (
 )
 
 // ask wraps an engine so that it queries simulated processes. Its rendering is unchanged.
-func (v *Machine) ask(engine steps.Engine) steps.Engine { return askedEngine{engine, v} }
+func (v *machine) ask(engine steps.Engine) steps.Engine { return askedEngine{engine, v} }
 
 // askedEngine is an engine whose processes are simulated in virtual time.
 type askedEngine struct {
 	steps.Engine
-	machine *Machine
+	machine *machine
 }
 
 // Ready implements steps.Engine.

@@ -11,7 +11,7 @@ import (
 
 // Lane implements place.Place. Each lane is a machine with its own clock, ports and processes, so its results
 // do not depend on the order of goroutines. The clock of the whole machine is that of the latest lane.
-func (v *Machine) Lane(lane int) *place.Lane {
+func (v *machine) Lane(lane int) *place.Lane {
 	if v.opt.Plan.Machines == nil {
 		return nil
 	}
@@ -22,15 +22,15 @@ func (v *Machine) Lane(lane int) *place.Lane {
 	}
 }
 
-func (v *Machine) part(lane int) *Machine {
+func (v *machine) part(lane int) *machine {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.lanes[lane] == nil {
-		part := New(v.opt)
+		part := newMachine(v.opt)
 		part.start, part.elapsed, part.whole = v.start, v.elapsed, v
 		part.number = lane
 		if v.lanes == nil {
-			v.lanes = map[int]*Machine{}
+			v.lanes = map[int]*machine{}
 		}
 		v.lanes[lane] = part
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // load runs a workload once on the process at its URL.
-func (v *Machine) load(ctx context.Context, opt load.Options) (load.Result, error) {
+func (v *machine) load(ctx context.Context, opt load.Options) (load.Result, error) {
 	fleet, err := v.fleetAt(opt.BaseURL)
 	if err != nil {
 		return load.Result{}, err
@@ -52,7 +52,7 @@ func addressOf(text string) (string, error) {
 
 // client adapts a fleet to load.Model.
 type client struct {
-	machine *Machine
+	machine *machine
 	fleet   *fleet
 	// cached is true if responses report how much of their prompts was cached.
 	cached bool

@@ -21,12 +21,12 @@ func Kind() place.Kind {
 		Name:       "virtual",
 		Containers: []steps.ContainerSupport{{Place: "virtual", Every: "Virtual time starts no container: no argument has an effect."}},
 		Takes:      func(o place.Options, _ place.Process) bool { return o.Plan.Simulated == result.SimulatedVirtual },
-		New:        func(o place.Options) (place.Place, error) { return New(o), nil },
+		New:        func(o place.Options) (place.Place, error) { return newMachine(o), nil },
 	}
 }
 
-// Machine is a machine in virtual time: the launcher, the ports, the clock and the load generator of a run.
-type Machine struct {
+// machine is a machine in virtual time: the launcher, the ports, the clock and the load generator of a run.
+type machine struct {
 	place.Base
 	opt   place.Options
 	start time.Time
@@ -35,16 +35,16 @@ type Machine struct {
 	elapsed time.Duration
 	port    int
 	at      map[string]*process // by host and port
-	lanes   map[int]*Machine
-	whole   *Machine // the machine that a lane is a part of; nil for a whole machine
+	lanes   map[int]*machine
+	whole   *machine // the machine that a lane is a part of; nil for a whole machine
 	number  int      // among the machines of the file
 }
 
-var _ place.Place = (*Machine)(nil)
+var _ place.Place = (*machine)(nil)
 
-// New returns a machine whose clock starts at the time in the options.
-func New(opt place.Options) *Machine {
-	m := &Machine{opt: opt, at: map[string]*process{}}
+// newMachine returns a machine whose clock starts at the time in the options.
+func newMachine(opt place.Options) *machine {
+	m := &machine{opt: opt, at: map[string]*process{}}
 	if opt.Now != nil {
 		m.start = opt.Now()
 	}
@@ -52,7 +52,7 @@ func New(opt place.Options) *Machine {
 }
 
 // GPUs implements place.Place. A server with the machine for itself finds its GPUs.
-func (*Machine) GPUs(t place.Target, p place.Process) place.GPUs {
+func (*machine) GPUs(t place.Target, p place.Process) place.GPUs {
 	if t.Alone {
 		return place.GPUs{}
 	}
@@ -60,12 +60,12 @@ func (*Machine) GPUs(t place.Target, p place.Process) place.GPUs {
 }
 
 // Assign implements place.Place.
-func (v *Machine) Assign(_ place.Target, p place.Process, gpus []string) (place.Slot, error) {
+func (v *machine) Assign(_ place.Target, p place.Process, gpus []string) (place.Slot, error) {
 	return place.Slot{Spec: place.WithGPUs(p.Spec, gpus), Launcher: v, Self: place.Self{Program: v.opt.Self}, Ask: v.ask}, nil
 }
 
 // CheckLoad implements place.Place. It rejects workloads that the model does not support.
-func (*Machine) CheckLoad(w steps.Workload, _ bool) error {
+func (*machine) CheckLoad(w steps.Workload, _ bool) error {
 	switch {
 	case w.Driver != nil && w.Driver.Evaluation != nil:
 		if w.Driver.Evaluation.Accuracy == 0 {
@@ -83,19 +83,19 @@ func (*Machine) CheckLoad(w steps.Workload, _ bool) error {
 }
 
 // Model implements place.Place.
-func (v *Machine) Model() *place.Model {
+func (v *machine) Model() *place.Model {
 	return &place.Model{Ports: v, Now: v.Now, AdvanceTo: v.advanceTo, Load: v.load, Try: v.try, Notes: v.notes}
 }
 
 // Now returns the virtual time.
-func (v *Machine) Now() time.Time {
+func (v *machine) Now() time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.start.Add(v.elapsed)
 }
 
 // advanceTo advances the time to t, unless it is later already.
-func (v *Machine) advanceTo(t time.Time) {
+func (v *machine) advanceTo(t time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.elapsed = max(v.elapsed, t.Sub(v.start))
@@ -108,7 +108,7 @@ func (v *Machine) advanceTo(t time.Time) {
 const firstPort = 20000
 
 // TakeRow implements engine.Ports. It only counts.
-func (v *Machine) TakeRow(_ string, count, spacing int) (int, func(), error) {
+func (v *machine) TakeRow(_ string, count, spacing int) (int, func(), error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.port == 0 || v.port+max(count, spacing) > 65000 {
@@ -120,10 +120,10 @@ func (v *Machine) TakeRow(_ string, count, spacing int) (int, func(), error) {
 }
 
 // Hold implements engine.Ports.
-func (*Machine) Hold(int, int) func() { return func() {} }
+func (*machine) Hold(int, int) func() { return func() {} }
 
 // Name implements steps.Launcher.
-func (*Machine) Name() string { return "virtual" }
+func (*machine) Name() string { return "virtual" }
 
 // Capabilities implements steps.Launcher.
-func (*Machine) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
+func (*machine) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }

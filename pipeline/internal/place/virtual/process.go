@@ -19,7 +19,7 @@ import (
 
 // process is a simulated process, without an operating system process.
 type process struct {
-	machine *Machine
+	machine *machine
 	address string
 	done    chan struct{}
 	exit    string
@@ -42,7 +42,7 @@ type fleet struct {
 }
 
 // Start implements steps.Launcher. A server that fails to start is returned as ended.
-func (v *Machine) Start(_ context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
+func (v *machine) Start(_ context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	out := &process{machine: v, address: net.JoinHostPort(p.Host, strconv.Itoa(p.Port)), done: make(chan struct{}), ready: v.Now()}
 	env, err := v.environment(p)
 	if err != nil {
@@ -76,7 +76,7 @@ func (v *Machine) Start(_ context.Context, p steps.Process, log io.Writer) (step
 }
 
 // environment returns the environment of a process, with the paths of its files.
-func (v *Machine) environment(p steps.Process) (func(string) string, error) {
+func (v *machine) environment(p steps.Process) (func(string) string, error) {
 	_, env, err := steps.WriteFiles(p, v.opt.Folder)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (p *process) Stop(context.Context) error {
 }
 
 // processAt returns the process that listens at a URL, nil if none.
-func (v *Machine) processAt(url string) *process {
+func (v *machine) processAt(url string) *process {
 	address, err := addressOf(url)
 	if err != nil {
 		return nil
@@ -126,7 +126,7 @@ func (v *Machine) processAt(url string) *process {
 }
 
 // serve advances the time until all started servers are ready. The servers of a wave become ready together.
-func (v *Machine) serve() {
+func (v *machine) serve() {
 	latest := v.Now()
 	v.mu.Lock()
 	for _, p := range v.at {
@@ -139,7 +139,7 @@ func (v *Machine) serve() {
 }
 
 // forget clears the caches of the fleet at a URL.
-func (v *Machine) forget(url string) {
+func (v *machine) forget(url string) {
 	if p := v.processAt(url); p != nil && p.fleet != nil {
 		p.fleet.ResetPrefixCaches()
 	}
@@ -152,7 +152,7 @@ const notesEvery = time.Second
 var errNotThere = errors.New("nothing listens there")
 
 // fleetAt returns the fleet of the process that listens at a URL.
-func (v *Machine) fleetAt(url string) (*fleet, error) {
+func (v *machine) fleetAt(url string) (*fleet, error) {
 	front := v.processAt(url)
 	if front == nil {
 		return nil, fmt.Errorf("%s in virtual time: %w", url, errNotThere)

@@ -13,16 +13,16 @@ import (
 	"github.com/servegate/pipeline/steps/kv"
 )
 
-// Note states the limits of a run in virtual time.
-const Note = "virtual time: the model of the servers alone, nothing was measured, and no process, connection or machine took part"
+// note states the limits of a run in virtual time.
+const note = "virtual time: the model of the servers alone, nothing was measured, and no process, connection or machine took part"
 
 // transferNote states why a run in virtual time proves nothing about transports.
 const transferNote = "virtual time: KV cache moves in the model only, so no transport is proved or contradicted"
 
 // notes returns what a reader must know about an outcome in virtual time.
-func (v *Machine) notes(o *engine.Outcome) []string {
+func (v *machine) notes(o *engine.Outcome) []string {
 	p := v.opt.Plan
-	notes := append([]string{Note}, tooLong(p, o)...)
+	notes := append([]string{note}, tooLong(p, o)...)
 	for _, t := range p.Targets {
 		if d := v.opt.Plan.Config.DeploymentAt(t.Addr); d != nil && d.Spec.Transfer != nil {
 			return append(notes, transferNote)
@@ -56,7 +56,7 @@ func tooLong(p *plan.Plan, o *engine.Outcome) []string {
 }
 
 // launch starts all members of a target, and returns the URL of its front.
-func (v *Machine) launch(ctx context.Context, t engine.TargetSpec, launch string, log io.Writer) (front string, err error) {
+func (v *machine) launch(ctx context.Context, t engine.TargetSpec, launch string, log io.Writer) (front string, err error) {
 	if t.Render == nil {
 		return "", errors.New("it answers already, and virtual time has only what it starts itself")
 	}
@@ -89,7 +89,7 @@ func (v *Machine) launch(ctx context.Context, t engine.TargetSpec, launch string
 }
 
 // try starts a target, and checks that its front is a fleet of the model.
-func (v *Machine) try(t engine.TargetSpec) error {
+func (v *machine) try(t engine.TargetSpec) error {
 	front, err := v.launch(context.Background(), t, "check", io.Discard)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func (s askedServer) Wake(_ context.Context, ep steps.Endpoint) error {
 	return nil
 }
 
-func (v *Machine) serverAt(ep steps.Endpoint) (*process, error) {
+func (v *machine) serverAt(ep steps.Endpoint) (*process, error) {
 	p := v.processAt(ep.BaseURL)
 	if p == nil || p.server == nil {
 		return nil, fmt.Errorf("%s: %w", ep.BaseURL, errNotThere)
@@ -50,7 +50,7 @@ func (v *Machine) serverAt(ep steps.Endpoint) (*process, error) {
 
 // catchUp advances the clock of a fleet to that of the machine. The fleet's clock stood still while other
 // fleets were measured.
-func (f *fleet) catchUp(v *Machine) {
+func (f *fleet) catchUp(v *machine) {
 	if late := v.Now().Sub(f.began.Add(f.Now())); late > 0 {
 		f.began = f.began.Add(late)
 	}
