@@ -74,11 +74,16 @@ func (s *Server) Evicted(ctx context.Context) error {
 	if s.asked.Load() || !s.ended() {
 		return nil
 	}
-	for text, class := range map[string]steps.EvictionClass{"DUE TO NODE FAILURE": steps.EvictionNodeLost,
-		"DUE TO PREEMPTION": steps.EvictionPreempted,
-		"DUE TO TIME LIMIT": steps.EvictionTimeLimit} {
-		if line := s.out.find(text); line != "" {
-			return evicted(class, line)
+	for _, end := range []struct {
+		text  string
+		class steps.EvictionClass
+	}{
+		{"DUE TO NODE FAILURE", steps.EvictionNodeLost},
+		{"DUE TO PREEMPTION", steps.EvictionPreempted},
+		{"DUE TO TIME LIMIT", steps.EvictionTimeLimit},
+	} {
+		if line := s.out.find(end.text); line != "" {
+			return evicted(end.class, line)
 		}
 	}
 	if line := s.out.find("CANCELLED AT"); line != "" {

@@ -112,7 +112,7 @@ func (r *running) run(ctx context.Context, c steps.Command, limit time.Duration)
 	defer cancel()
 	child, err := r.opt.Spawner.Spawn(ctx, c)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", steps.ErrNotStarted, err)
 	}
 	return steps.AwaitChild(ctx, child, grace)
 }
@@ -226,10 +226,16 @@ func (r *running) Capabilities() steps.ServerCapabilities {
 	return c
 }
 
-// evicted runs lost, and returns its words if it fails.
+// evicted runs lost, and returns its words if it fails. A command that cannot be started says nothing of the place: as a
+// loss it would excuse every failure of the server.
 func (r *running) evicted(ctx context.Context) error {
 	var out bytes.Buffer
-	if err := r.run(ctx, r.command(r.spec.Stack.Lost, &out), lookTimeout); err == nil {
+	err := r.run(ctx, r.command(r.spec.Stack.Lost, &out), lookTimeout)
+	if errors.Is(err, steps.ErrNotStarted) {
+		fmt.Fprintf(r.log, "lost: %v\n", err)
+		return nil
+	}
+	if err == nil {
 		return nil
 	}
 	reason := steps.Line(strings.TrimSpace(out.String()), maxReason)

@@ -82,6 +82,20 @@ func TestDownFails(t *testing.T) {
 	}
 }
 
+// TestLostWithoutItsProgram: a command that does not exist excuses no failure of the server.
+func TestLostWithoutItsProgram(t *testing.T) {
+	s, _, _, _, err := start(t, steps.StackSpec{Up: sh(writesURL), Down: sh("true"), Lost: []string{"/nonexistent/kubectl"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lost := s.Capabilities().Evicted(context.Background()); lost != nil {
+		t.Errorf("%v", lost)
+	}
+	if err := s.Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLost(t *testing.T) {
 	s, _, _, _, err := start(t, steps.StackSpec{Up: sh(writesURL), Down: sh("true"),
 		Lost: sh(`test -f here || { echo "node gpu-7 was preempted"; exit 1; }`)})
