@@ -134,26 +134,12 @@ func (g *gpus) Watch(ctx context.Context, target string) engine.Watcher {
 		return engine.Watcher{}
 	}
 	seen := []probe.Snapshot{g.look(ctx)}
-	watching, cancel := context.WithCancel(ctx)
-	var done sync.WaitGroup
-	done.Go(func() {
-		tick := time.NewTicker(watchEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				seen = append(seen, g.look(watching))
-			case <-watching.Done():
-				return
-			}
-		}
-	})
+	stop := repeat(ctx, watchEvery, func(ctx context.Context) { seen = append(seen, g.look(ctx)) })
 	var w watched
 	return engine.Watcher{
 		After: func(ctx context.Context, lasted time.Duration) {
 			ended := time.Now()
-			cancel()
-			done.Wait()
+			stop()
 			if ctx.Err() == nil {
 				seen = append(seen, g.look(ctx))
 			}
@@ -166,6 +152,28 @@ func (g *gpus) Watch(ctx context.Context, target string) engine.Watcher {
 				w.energy.count(t, metric.CounterJoules)
 			}
 		},
+	}
+}
+
+// repeat calls do at intervals until the returned function is called, which waits for the last call.
+func repeat(ctx context.Context, interval time.Duration, do func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				do(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		done.Wait()
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -171,25 +170,11 @@ func WatchProcessors(root string, now func() time.Time) engine.Watch {
 // watchDomains reads energy counters until the run has ended.
 func watchDomains(ctx context.Context, domains []raplDomain, now func() time.Time) engine.Watcher {
 	list := []raplReading{readRAPL(domains, now())}
-	watching, cancel := context.WithCancel(ctx)
-	var done sync.WaitGroup
-	done.Go(func() {
-		tick := time.NewTicker(raplEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				list = append(list, readRAPL(domains, now()))
-			case <-watching.Done():
-				return
-			}
-		}
-	})
+	stop := repeat(ctx, raplEvery, func(context.Context) { list = append(list, readRAPL(domains, now())) })
 	var used energy
 	return engine.Watcher{
 		After: func(_ context.Context, lasted time.Duration) {
-			cancel()
-			done.Wait()
+			stop()
 			ended := now()
 			list = append(list, readRAPL(domains, ended))
 			used = raplEnergy(domains, list, ended.Add(-lasted), ended)
