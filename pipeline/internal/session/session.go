@@ -1,5 +1,5 @@
 // Package session runs a planned pipeline from its first launch to its reports. [Run] is the list of the steps
-// of a run. Each step has a file of its name, and states when it is skipped.
+// of a run. Each step states when it is skipped.
 //
 // It decides nothing itself: the plan orders the measurements, the engine handles failures, and the gates give
 // the verdict.
