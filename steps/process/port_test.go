@@ -121,8 +121,8 @@ func TestRowWithATakenPort(t *testing.T) {
 	defer l.Close()
 	first := max(taken-2, firstPort)
 	got, err := choose("127.0.0.1", 3, 3, first, func(port int) bool { return true })
-	if err == nil && got <= taken && taken < got+3 {
-		t.Errorf("the row from %d holds %d, which is in use", got, taken)
+	if err != nil || got <= taken && taken < got+3 {
+		t.Errorf("the row from %d, %v, and %d is in use", got, err, taken)
 	}
 }
 
