@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -136,7 +137,7 @@ func (d *daemon) leftovers(ctx context.Context) ([]Leftover, error) {
 func (i labelled) leftover(kind string) Leftover {
 	l := Leftover{Kind: kind, ID: i.ID, Name: i.Name, RunID: i.Labels[LabelRun], Owner: i.Labels[LabelOwner]}
 	if len(i.Names) > 0 {
-		l.Name = i.Names[0][1:] // the daemon writes /name
+		l.Name = strings.TrimPrefix(i.Names[0], "/")
 	}
 	if l.ID == "" {
 		l.ID = i.Name // volumes have only a name
