@@ -52,7 +52,7 @@ func (s *logStream) start(ctx context.Context) {
 				return
 			}
 			if err != nil && ctx.Err() == nil {
-				s.launcher.opt.Log.Warn("the container's log broke off and is taken up again", "container", s.id, "error", err)
+				s.launcher.opt.Log.Warn("the container's log was interrupted; resuming", "container", s.id, "error", err)
 			}
 			select {
 			case <-s.ended:

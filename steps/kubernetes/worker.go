@@ -66,6 +66,6 @@ func (w InPod) keep(ctx context.Context, file string, silence time.Duration) err
 			return nil
 		}
 	}
-	_, err := fmt.Fprintf(w.Out, "the run has not been heard of for %s: all that it made here goes\n", silence)
+	_, err := fmt.Fprintf(w.Out, "no heartbeat of the run for %s: deleting its resources\n", silence)
 	return err
 }

@@ -27,7 +27,7 @@ func TestKeeper(t *testing.T) {
 		t.Fatal(err)
 	}
 	if lived := now.Sub(began); lived != 15*time.Minute+time.Second && lived != 15*time.Minute ||
-		!strings.Contains(out.String(), "has not been heard of for 5m0s") {
+		!strings.Contains(out.String(), "no heartbeat of the run for 5m0s") {
 		t.Errorf("it lived for %s: %q", lived, out.String())
 	}
 }

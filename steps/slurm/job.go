@@ -167,7 +167,7 @@ func (j *Job) await(ctx context.Context) error {
 			return j.lost(s)
 		}
 		if why, never := hopeless[s.reason]; never {
-			return evictedf(steps.EvictionJobPending, "Slurm job %s would wait for ever (%s): %s%s", j.id, s.reason, why, j.drainedBefore(ctx))
+			return evictedf(steps.EvictionJobPending, "Slurm job %s cannot start (%s): %s%s", j.id, s.reason, why, j.drainedBefore(ctx))
 		}
 		if limit := j.opt.Spec.QueueTimeout; limit > 0 && time.Since(began) >= limit {
 			return evictedf(steps.EvictionJobPending, "Slurm job %s did not start within queue_timeout (%s); it waits for %s%s", j.id, limit,
@@ -300,7 +300,7 @@ func (j *Job) Launcher(at Place) *Launcher { return &Launcher{job: j, at: at} }
 // Address returns the address of a node's servers.
 func (j *Job) Address(node int) (string, error) {
 	if node < 0 || node >= len(j.nodes) {
-		return "", fmt.Errorf("node %d is none of the %d nodes of Slurm job %s, which count from 0", node, len(j.nodes), j.id)
+		return "", fmt.Errorf("Slurm job %s has %d nodes, which count from 0, and no node %d", j.id, len(j.nodes), node)
 	}
 	return j.nodes[node].Address, nil
 }

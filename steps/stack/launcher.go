@@ -240,7 +240,7 @@ func (r *running) evicted(ctx context.Context) error {
 	}
 	reason := steps.Line(strings.TrimSpace(out.String()), maxReason)
 	if reason == "" {
-		reason = "its command lost failed without a word"
+		reason = "its command lost failed and printed nothing"
 	}
 	return &steps.EvictionError{Class: steps.EvictionStackLost, Reason: reason}
 }

@@ -56,7 +56,7 @@ func (v *machine) Start(_ context.Context, p steps.Process, log io.Writer) (step
 	case len(p.Argv) > 3 && p.Argv[1] == "simulate":
 		out.server, err = simulate.Simulator{Connectors: v.opt.Connectors, Machine: v.number}.StartVirtual(p.Argv[3:], env, log)
 	default:
-		err = errors.New("it is no simulated server")
+		err = errors.New("it is not a simulated server")
 	}
 	if failed, ok := errors.AsType[*simulate.StartError](err); ok {
 		out.exit = fmt.Sprintf("exit status %d", failed.Status)
