@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -27,29 +26,22 @@ func (s *Server) pool(w http.ResponseWriter, r *http.Request, at time.Duration, 
 		s.fail(w, err)
 		return false
 	}
-	errs := make([]error, len(prompts))
-	var last token
-	var mu sync.Mutex
+	errs, tokens := make([]error, len(prompts)), make([]token, len(prompts))
 	var all sync.WaitGroup
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
 	for i, p := range prompts {
 		all.Go(func() {
-			errs[i] = s.driver.generate(ctx, at, p, 1, nil, func(t token) error {
-				mu.Lock()
-				defer mu.Unlock()
-				if t.at >= last.at {
-					last = t
-				}
-				return nil
-			})
+			errs[i] = s.driver.generate(r.Context(), at, p, 1, nil, func(t token) error { tokens[i] = t; return nil })
 		})
 	}
 	all.Wait()
-	for _, err := range errs {
+	var last token
+	for i, err := range errs {
 		if err != nil {
 			s.interrupted(w, nil, err)
 			return false
+		}
+		if tokens[i].at >= last.at {
+			last = tokens[i]
 		}
 	}
 	s.stats.finish("stop")
