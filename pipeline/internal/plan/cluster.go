@@ -94,7 +94,7 @@ func (b *builder) width(p *Plan, loadNode *int) int {
 // sideBySide divides the nodes into as many lanes as fit, and at most one for each repeat.
 func (b *builder) sideBySide(p *Plan, c *Cluster) {
 	at := b.cfg.Settings.SlurmRange
-	width, repeats := b.width(p, c.LoadNode), 0
+	width := b.width(p, c.LoadNode)
 	for _, t := range p.Targets {
 		for _, server := range b.cfg.ServersOf(t.Addr) {
 			s := server.Spec
@@ -114,9 +114,6 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 	if !b.ownMeasures(p, at, "side_by_side needs") {
 		return
 	}
-	for _, bm := range p.Benchmarks {
-		repeats = max(repeats, bm.RepeatMax)
-	}
 	lanes := c.Nodes / width
 	if lanes < 2 {
 		b.fail(at, "side_by_side needs nodes for two",
@@ -125,7 +122,7 @@ func (b *builder) sideBySide(p *Plan, c *Cluster) {
 				humanize.Count(width, "node"), c.Nodes, 2*width))
 		return
 	}
-	if lanes = min(lanes, repeats); lanes < 2 {
+	if lanes = min(lanes, p.mostRepeats()); lanes < 2 {
 		return // one repeat runs alone
 	}
 	c.Lanes, c.LaneNodes = lanes, width

@@ -24,31 +24,18 @@ type Machines struct {
 // on this machine.
 func (b *builder) machines(p *Plan) *Machines {
 	s, of := b.cfg.Settings.Machines, &b.cfg.Settings
+	if s == nil || p.Simulated == SimulateProcess || p.Simulated == SimulateContainer && of.Docker == nil {
+		return nil
+	}
 	hosts, noun := 0, "host"
-	switch {
-	case s == nil:
-		return nil
-	case of.Slurm != nil:
-		hosts, noun = of.Slurm.Nodes, "node"
-	case of.Kubernetes != nil:
-		hosts, noun = of.Kubernetes.Nodes, "node"
-	case of.Docker != nil:
-		hosts = len(of.Docker.Hosts)
-	}
-	switch p.Simulated {
-	case SimulateProcess:
-		return nil
-	case SimulateContainer:
-		if of.Docker == nil {
-			return nil
-		}
-	}
 	var loadNode *int
 	switch {
 	case of.Slurm != nil:
-		loadNode = of.Slurm.LoadNode
+		hosts, noun, loadNode = of.Slurm.Nodes, "node", of.Slurm.LoadNode
 	case of.Kubernetes != nil:
-		loadNode = of.Kubernetes.LoadNode
+		hosts, noun, loadNode = of.Kubernetes.Nodes, "node", of.Kubernetes.LoadNode
+	case of.Docker != nil:
+		hosts = len(of.Docker.Hosts)
 	}
 	m := &Machines{Width: b.width(p, loadNode), Between: s.Between}
 	if m.Count = hosts / m.Width; m.Count < 2 {
@@ -60,15 +47,21 @@ func (b *builder) machines(p *Plan) *Machines {
 	if !b.onMachines(p, of.Docker != nil) {
 		return nil
 	}
-	repeats := 0
-	for _, bm := range p.Benchmarks {
-		repeats = max(repeats, bm.RepeatMax)
-	}
+	repeats := p.mostRepeats()
 	if repeats < 2 {
 		return nil // a single repeat uses one
 	}
 	m.Count = min(m.Count, repeats)
 	return m
+}
+
+// mostRepeats returns the largest number of repeats of a benchmark.
+func (p *Plan) mostRepeats() int {
+	most := 0
+	for _, bm := range p.Benchmarks {
+		most = max(most, bm.RepeatMax)
+	}
+	return most
 }
 
 // onMachines reports whether all targets can be launched on each machine. If not, it reports why.
