@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -43,6 +44,22 @@ func ExitState(child Child) string {
 		return err.Error()
 	}
 	return "exit status 0"
+}
+
+// StopOnce stops a server once.
+type StopOnce struct {
+	once sync.Once
+	err  error
+}
+
+// Do calls stop the first time, and adds the server's name to its error. Later calls wait for the first and return its result.
+func (o *StopOnce) Do(name string, stop func() error) error {
+	o.once.Do(func() {
+		if err := stop(); err != nil {
+			o.err = fmt.Errorf("%s: %w", name, err)
+		}
+	})
+	return o.err
 }
 
 // Sleep returns after d, or with the cause when ctx ends before.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"sync"
 	"syscall"
 	"time"
 
@@ -28,8 +27,7 @@ type Server struct {
 	done   chan struct{}
 	state  string // valid once done is closed
 
-	stop    sync.Once
-	stopErr error
+	stop steps.StopOnce
 }
 
 var _ steps.Server = (*Server)(nil)
@@ -147,12 +145,7 @@ func describeExit(state dc.State) string {
 // is free. If ctx ends first, Stop kills at once and still removes the container. Later calls wait for the
 // first and return its result.
 func (s *Server) Stop(ctx context.Context) error {
-	s.stop.Do(func() {
-		if err := s.end(ctx); err != nil {
-			s.stopErr = fmt.Errorf("%s: %w", s.process.Name, err)
-		}
-	})
-	return s.stopErr
+	return s.stop.Do(s.process.Name, func() error { return s.end(ctx) })
 }
 
 func (s *Server) end(ctx context.Context) error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,8 +33,7 @@ type Server struct {
 	state  string // valid once done is closed
 	lost   error  // how its place was lost, where that is known; valid once done is closed
 
-	stop    sync.Once
-	stopErr error
+	stop steps.StopOnce
 }
 
 var _ steps.Server = (*Server)(nil)
@@ -178,12 +176,7 @@ func (s *Server) await(ctx context.Context) (state string, lostBy error) {
 // Stop kills at once; a deadline of ctx does not shorten the grace. Later calls wait for the first and return
 // its result.
 func (s *Server) Stop(ctx context.Context) error {
-	s.stop.Do(func() {
-		if err := s.end(ctx); err != nil {
-			s.stopErr = fmt.Errorf("%s: %w", s.process.Name, err)
-		}
-	})
-	return s.stopErr
+	return s.stop.Do(s.process.Name, func() error { return s.end(ctx) })
 }
 
 // hurriedWait limits the wait for the end of a Pod when the program is interrupted: deleting the Job removes

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"syscall"
 	"time"
 
@@ -22,8 +21,7 @@ type server struct {
 	groups   *groups
 	unfollow context.CancelFunc
 
-	stop    sync.Once
-	stopErr error
+	stop steps.StopOnce
 }
 
 // PID returns the process ID, for events and messages.
@@ -52,11 +50,10 @@ func (s *server) exec(ctx context.Context, argv []string) (stdout, stderr string
 // port is free. If ctx ends first, Stop kills at once and still waits, so no process is left behind. Later
 // calls wait for the first and return its result.
 func (s *server) Stop(ctx context.Context) error {
-	s.stop.Do(func() {
+	return s.stop.Do(s.process.Name, func() error {
 		s.unfollow()
-		s.stopErr = s.end(ctx)
+		return s.end(ctx)
 	})
-	return s.stopErr
 }
 
 func (s *server) end(ctx context.Context) error {
@@ -65,11 +62,11 @@ func (s *server) end(ctx context.Context) error {
 	}
 	if !s.ended() {
 		if err := s.child.Signal("KILL"); err != nil {
-			return fmt.Errorf("%s: %w", s.process.Name, err)
+			return err
 		}
 		if !s.await(context.Background(), s.opt.KillWait) {
-			return fmt.Errorf("%s: process %d is still there %s after the kill; it hangs in the kernel, look at its GPU and disk", s.process.Name,
-				s.child.PID(), s.opt.KillWait)
+			return fmt.Errorf("process %d is still there %s after the kill; it hangs in the kernel, look at its GPU and disk", s.child.PID(),
+				s.opt.KillWait)
 		}
 	}
 	return s.awaitPort(ctx)
@@ -102,8 +99,7 @@ func (s *server) awaitPort(ctx context.Context) error {
 	defer cancel()
 	free := func() bool { return !errors.Is(Probe(hostPort(s.process)), syscall.EADDRINUSE) }
 	if !steps.Poll(ctx, s.opt.Poll, free) {
-		return fmt.Errorf("%s: it is gone, but %s is still in use: a process that it started has left its group", s.process.Name,
-			hostPort(s.process))
+		return fmt.Errorf("it is gone, but %s is still in use: a process that it started has left its group", hostPort(s.process))
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,9 +20,8 @@ type Server struct {
 	out      *output
 
 	// asked means that we have asked the step to end.
-	asked   atomic.Bool
-	stop    sync.Once
-	stopErr error
+	asked atomic.Bool
+	stop  steps.StopOnce
 }
 
 var _ steps.Server = (*Server)(nil)
@@ -131,12 +129,7 @@ func (s *Server) nodeSilent(ctx context.Context, node string) error {
 // step. If ctx ends first, Stop kills at once and still waits, so no step is left behind. Later calls wait for
 // the first and return its result.
 func (s *Server) Stop(ctx context.Context) error {
-	s.stop.Do(func() {
-		if err := s.end(ctx); err != nil {
-			s.stopErr = fmt.Errorf("%s: %w", s.process.Name, err)
-		}
-	})
-	return s.stopErr
+	return s.stop.Do(s.process.Name, func() error { return s.end(ctx) })
 }
 
 func (s *Server) end(ctx context.Context) error {
