@@ -116,22 +116,22 @@ func TestPatience(t *testing.T) {
 // would end, and does for the next absence.
 func TestPatienceOfAll(t *testing.T) {
 	away := &url.Error{Op: "Get", URL: "https://h", Err: syscall.ECONNREFUSED}
-	opt := Options{Poll: time.Microsecond}
-	opt.complete()
-	c := &cluster{opt: opt, patience: 20 * time.Millisecond}
-	ask := func(answer error) (asked int) {
-		_ = c.ask(t.Context(), func(context.Context) error { asked++; return answer })
-		return asked
-	}
-	for _, step := range []struct {
-		answer error
-		once   bool
-	}{{away, false}, {away, true}, {away, true}, {nil, true}, {away, false}, {apierrors.NewNotFound(schema.GroupResource{}, "p"), true},
-		{away, false}} {
-		if asked := ask(step.answer); (asked == 1) != step.once {
-			t.Errorf("%v: asked %d times", step.answer, asked)
+	synctest.Test(t, func(t *testing.T) {
+		opt := Options{}
+		opt.complete()
+		c := &cluster{opt: opt, patience: time.Minute}
+		for _, step := range []struct {
+			answer error
+			once   bool
+		}{{away, false}, {away, true}, {away, true}, {nil, true}, {away, false}, {apierrors.NewNotFound(schema.GroupResource{}, "p"), true},
+			{away, false}} {
+			asked := 0
+			_ = c.ask(t.Context(), func(context.Context) error { asked++; return step.answer })
+			if (asked == 1) != step.once {
+				t.Errorf("%v: asked %d times", step.answer, asked)
+			}
 		}
-	}
+	})
 	var s silence
 	now := time.Unix(0, 0)
 	for i, past := range []time.Duration{0, time.Second, 2 * time.Second, time.Hour} {
