@@ -73,25 +73,27 @@ type Node struct {
 }
 
 // Compare checks that the hosts of each role are alike, over the members of a target and over the lanes. Its
-// error names two hosts that differ; the returned differences matter less.
-func (n Nodes) Compare(opt Options) (differences []string, err error) {
+// error names two hosts that differ; it warns of differences that matter less.
+func (n Nodes) Compare(opt Options) error {
+	warned := map[string]bool{}
 	for _, t := range opt.Plan.Targets {
 		hosts := n.rolesOn(opt.Plan.Config, t.Addr)
 		gpus := slices.ContainsFunc(slices.Concat(slices.Collect(maps.Values(byRole(opt.Plan.Config, t.Addr)))...), wantsGPUs)
 		for _, role := range slices.Sorted(maps.Keys(hosts)) {
 			found, unlike := n.compareWithFirst(hosts[role], gpus)
 			if unlike != "" {
-				return nil, &steps.EvictionError{Class: steps.EvictionUnlikeNodes, Reason: fmt.Sprintf(
+				return &steps.EvictionError{Class: steps.EvictionUnlikeNodes, Reason: fmt.Sprintf(
 					"%s: the hosts of role %q are not alike: %s; %s, or place the servers on others", t.Addr, role, unlike, n.Advice)}
 			}
 			for _, text := range found {
-				if !slices.Contains(differences, text) {
-					differences = append(differences, text)
+				if !warned[text] {
+					warned[text] = true
+					opt.Warn(text)
 				}
 			}
 		}
 	}
-	return differences, nil
+	return nil
 }
 
 // compareWithFirst compares nodes, given by their numbers, with the first of them. unlike describes the first that differs

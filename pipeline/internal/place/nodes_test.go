@@ -34,14 +34,15 @@ func TestUnlikeNodes(t *testing.T) {
 		return Node{name, map[string]string{"gpu_name": gpu, "gpu_count": "8", "kernel": kernel}}
 	}
 	n := Nodes{Lanes: 1, Advice: "choose them by their label", List: []Node{node("a", "H100", "6.1"), node("b", "A100", "6.1")}}
-	_, err := n.Compare(Options{Plan: p})
+	var warned []string
+	opt := Options{Plan: p, Warn: func(text string) { warned = append(warned, text) }}
+	err := n.Compare(opt)
 	if err == nil || !strings.Contains(err.Error(), "node a has gpu_name H100 and node b has gpu_name A100; choose them by their label") {
 		t.Errorf("%v", err)
 	}
 	n.List[1] = node("b", "H100", "6.8")
-	differences, err := n.Compare(Options{Plan: p})
-	if err != nil || len(differences) != 1 || !strings.Contains(differences[0], "kernel 6.1 and kernel 6.8") {
-		t.Errorf("%v, %v", differences, err)
+	if err := n.Compare(opt); err != nil || len(warned) != 1 || !strings.Contains(warned[0], "kernel 6.1 and kernel 6.8") {
+		t.Errorf("%v, %v", warned, err)
 	}
 }
 

@@ -217,6 +217,17 @@ type Model struct {
 // Daemon queries a container daemon about itself and several images.
 type Daemon func(ctx context.Context, images []string) (doctor.Daemon, error)
 
+// interruptedWait is how long an interrupted run waits for the end of a place.
+const interruptedWait = 3 * time.Second
+
+// Ending returns the context in which a run closes a place within wait, or within a moment if the run was interrupted.
+func Ending(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	if ctx.Err() != nil {
+		wait = interruptedWait
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), wait)
+}
+
 // UnsupportedBy returns an error for each argument of a server's container that a place does not support. The messages
 // begin with the process's name. Other processes, and servers that already answer, have none.
 func UnsupportedBy(s steps.ContainerSupport, p Process) (found []error) {

@@ -36,9 +36,5 @@ func (h *hosts) compare(ctx context.Context) error {
 		}
 		nodes.List = append(nodes.List, place.Node{Name: h.list[i].shown, Facts: facts})
 	}
-	differences, err := nodes.Compare(h.opt)
-	for _, text := range differences {
-		h.opt.Warn(text)
-	}
-	return err
+	return nodes.Compare(h.opt)
 }

@@ -110,11 +110,7 @@ func (p *pods) Open(ctx context.Context) error {
 	for i, n := range p.run.Nodes() {
 		p.opt.Info(fmt.Sprintf("node %d is %s of the Kubernetes cluster, namespace %s", i, n.Name, p.run.Namespace()))
 	}
-	differences, err := p.nodes().Compare(p.opt)
-	for _, text := range differences {
-		p.opt.Warn(text)
-	}
-	return err
+	return p.nodes().Compare(p.opt)
 }
 
 func (p *pods) removeLeft(ctx context.Context) error {
@@ -169,22 +165,15 @@ func (p *pods) wants() []kubernetes.Want {
 	return slices.Repeat(out, lanes)
 }
 
-// How long the end of a run waits for the cluster.
-const (
-	releaseWait     = 30 * time.Second
-	interruptedWait = 3 * time.Second // if the run was interrupted
-)
+// releaseWait is how long the end of a run waits for the cluster.
+const releaseWait = 30 * time.Second
 
 // Close removes everything that the run created.
 func (p *pods) Close(ctx context.Context) error {
 	if p.run == nil {
 		return nil
 	}
-	wait := releaseWait
-	if ctx.Err() != nil {
-		wait = interruptedWait
-	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
+	ending, cancel := place.Ending(ctx, releaseWait)
 	defer cancel()
 	return p.run.Close(ending)
 }

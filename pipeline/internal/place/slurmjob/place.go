@@ -110,29 +110,18 @@ func (j *job) checkNodes(ctx context.Context) error {
 	if err := j.probeNodes(ctx); err != nil {
 		return err
 	}
-	differences, err := j.nodes().Compare(j.opt)
-	for _, text := range differences {
-		j.opt.Warn(text)
-	}
-	if err != nil {
+	if err := j.nodes().Compare(j.opt); err != nil {
 		return err
 	}
 	return j.checkLoadNodes(ctx)
 }
 
-// How long the end of a run waits for Slurm.
-const (
-	releaseWait     = 20 * time.Second
-	interruptedWait = 3 * time.Second // if the run was interrupted
-)
+// releaseWait is how long the end of a run waits for Slurm.
+const releaseWait = 20 * time.Second
 
 // Close gives the nodes back. A failure does not change a verdict.
 func (j *job) Close(ctx context.Context) error {
-	wait := releaseWait
-	if ctx.Err() != nil {
-		wait = interruptedWait
-	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
+	ending, cancel := place.Ending(ctx, releaseWait)
 	defer cancel()
 	return j.job.Release(ending)
 }
