@@ -15,7 +15,7 @@ var toyConnector = kv.Connector{
 	Forms: []kv.Form{{
 		Engine: kv.VLLM, From: "0.20", Class: "ToyConnector", Protocols: []string{"nixl"},
 		Ports: func(m *kv.Member) ([]kv.PortNeed, error) {
-			n, err := m.Need(kv.PortKV, 7000, 1, 0, "TOY_PORT")
+			n, err := m.Need(kv.PortKV, 1, 0, "TOY_PORT")
 			return []kv.PortNeed{n}, err
 		},
 		Config: func(w *kv.Writer) { w.SetEnv("TOY_PORT", w.Port(kv.PortKV).String()) },
