@@ -138,10 +138,9 @@ func TestManySmallSteps(t *testing.T) {
 
 // A step is named by two pairs at each of its ends, not by one launch that was slow.
 func TestOneSlowLaunchNamesNothing(t *testing.T) {
-	e := Evidence{Candidates: 8}
-	for _, p := range []Probe{{8, 0.101}, {8, 0.099}, {8, 0.1}, {8, 0.1}, {4, 0.001}, {4, -0.001}, {6, 0.1}, {5, 0.1}, {6, 0.101}} {
-		e.Probes = append(e.Probes, p)
-	}
+	e := Evidence{Candidates: 8, Probes: []Probe{
+		{8, 0.101}, {8, 0.099}, {8, 0.1}, {8, 0.1}, {4, 0.001}, {4, -0.001}, {6, 0.1}, {5, 0.1}, {6, 0.101},
+	}}
 	if p, a := answer(t, e); len(a.Steps) != 0 || a.Next != 5 || p.Step[5] < 0.95 {
 		t.Errorf("%+v, %.3f", a, p.Step[5])
 	}

@@ -300,7 +300,7 @@ func (j *Job) Launcher(at Place) *Launcher { return &Launcher{job: j, at: at} }
 // Address returns the address of a node's servers.
 func (j *Job) Address(node int) (string, error) {
 	if node < 0 || node >= len(j.nodes) {
-		return "", fmt.Errorf("Slurm job %s has %d nodes, which count from 0, and no node %d", j.id, len(j.nodes), node)
+		return "", fmt.Errorf("job %s of Slurm has %d nodes, which count from 0, and no node %d", j.id, len(j.nodes), node)
 	}
 	return j.nodes[node].Address, nil
 }

@@ -305,7 +305,8 @@ func (p *runPair) characters() (d result.RequestDifference, differs bool) {
 func (p *runPair) fewerTokens() (d result.RequestDifference, differs bool) {
 	d = result.RequestDifference{What: result.OtherUsage, Repeat: p.Repeat}
 	d.Base, d.Head, differs = p.ratio(counted, indicator(func(r request) bool { return r.output < r.events }), one, otherShare, false)
-	d.Text = fmt.Sprintf("answers of which the server counts fewer tokens than it streamed: base %.0f %%, head %.0f %%", 100*d.Base, 100*d.Head)
+	d.Text = fmt.Sprintf("answers of which the server counts fewer tokens than it streamed: base %.0f %%, head %.0f %%",
+		100*d.Base, 100*d.Head)
 	return d, differs
 }
 

@@ -56,8 +56,8 @@ func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, t *count
 			continue
 		}
 		if counted.Permanent(p.Err) {
-			return &ConfigError{Addr: gate.Addr, Err: fmt.Errorf("metric.%s of %s: %w; compare what its engine counts as it is configured, or remove the metric",
-				p.Metric, s.Target, p.Err)}
+			return &ConfigError{Addr: gate.Addr, Err: fmt.Errorf(
+				"metric.%s of %s: %w; compare what its engine counts as it is configured, or remove the metric", p.Metric, s.Target, p.Err)}
 		}
 		run.Status, run.VoidCause = result.RunVoid, result.VoidCounters
 		run.Reason = r.o.Redact.String(fmt.Sprintf("metric.%s: %v", p.Metric, p.Err))

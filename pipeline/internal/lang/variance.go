@@ -15,8 +15,8 @@ func varianceSchema() steps.Schema {
 		{Name: "calibration", Type: cty.String, Doc: "File that `pipeline calibrate --save` wrote, meant from the pipeline file's folder; the " +
 			"newest calibration of the history on such a machine unless set, and none before there is one. It is an error where the machine is " +
 			"another one."},
-		{Name: "within", Type: cty.Number, Default: cty.NumberFloatVal(gates.DefaultWithin), Doc: "How many times as large as in the calibration the " +
-			"spread of pairs may be today. The error rates hold up to there: 1.5 is a variance of 2.25 times. From 1.1 to 3."},
+		{Name: "within", Type: cty.Number, Default: cty.NumberFloatVal(gates.DefaultWithin), Doc: "How many times as large as in the " +
+			"calibration the spread of pairs may be today. The error rates hold up to there: 1.5 is a variance of 2.25 times. From 1.1 to 3."},
 	}}
 }
 

@@ -41,7 +41,8 @@ func Site(h *history.History, judged *series.History, q Query) *site.Site {
 		shown[t.Key] = true
 	}
 	for _, r := range h.Records {
-		if r.Annotation == nil && (r.Simulated != "") != q.Simulated || q.Branch != "" && r.Source.Branch != q.Branch && r.Kind == history.Session {
+		otherKind := r.Annotation == nil && (r.Simulated != "") != q.Simulated
+		if otherKind || r.Kind == history.Session && q.Branch != "" && r.Source.Branch != q.Branch {
 			continue
 		}
 		switch r.Kind {
