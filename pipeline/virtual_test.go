@@ -17,6 +17,8 @@ import (
 var virtualExamples = map[string]struct {
 	args, quick []string
 	exit        int
+	// sockets is true if an example has no model in virtual time, and is rehearsed with processes.
+	sockets bool
 }{
 	"quickstart":        {exit: 1, quick: []string{}}, // a later first token is what it shows
 	"vllm-cpu":          {exit: 1, quick: []string{}}, // one of its sides may hold one sequence only
@@ -26,6 +28,7 @@ var virtualExamples = map[string]struct {
 	"bisect":            {exit: 1, quick: []string{}}, // its two ends differ, which is what a search is for
 	"profile":           {exit: 1, quick: []string{}}, // and of a regression it shows a profile
 	"drivers":           {exit: 3},                    // other generators than ours have no model
+	"routers":           {exit: 3, sockets: true},     // nor have routers
 	"ray-two-nodes":     {args: []string{"--var", "quick=true"}},
 	"length-sweep":      {quick: []string{"--var", "quick=true", "--repeat", "2"}},
 	"mooncake-a10":      {quick: []string{"--var", "repeats=2"}},

@@ -1,6 +1,10 @@
 package steps
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // DeploymentSpec is several servers that serve as one target, completely evaluated:
 // prefill and decode servers with a KV connector between them, the services that the
@@ -69,12 +73,31 @@ type ServiceSpec struct {
 
 // RouterSpec is the router before a deployment's members.
 type RouterSpec struct {
-	// Protocol is the block's kind: "round_robin", "nixl", "mooncake", "p2p_nccl", "v0", "sglang".
+	// Protocol is the block's kind: "round_robin", "nixl", "mooncake", "p2p_nccl", "v0", "sglang", "exec".
 	Protocol string
 	// Prefill and Decode are names of members; Prefill is empty where every member does both.
 	Prefill, Decode []string
 	Port            int
+	// Command starts a router of others, with placeholders for its port and the servers; empty for ours. Env are its variables.
+	Command []string `json:",omitempty"`
+	Env     []EnvVar `json:",omitempty"`
 }
+
+// RouterVars maps the placeholders of a router's command, without the prefix "router.", to their descriptions.
+var RouterVars = map[string]string{
+	"host":         "the address to listen on",
+	"port":         "the port to listen on",
+	"metrics_port": "a second free port, for a router that serves its metrics apart",
+	"decode":       "the URLs of the servers",
+}
+
+// Uses reports whether the router's command has the placeholder of a value.
+func (r *RouterSpec) Uses(name string) bool {
+	return slices.ContainsFunc(r.Command, func(word string) bool { return strings.Contains(word, RouterVar(name)) })
+}
+
+// RouterVar returns the placeholder of a value. It is written as a reference in a file is.
+func RouterVar(name string) string { return "${router." + name + "}" }
 
 // Observation holds an engine's metrics at one moment. A figure that the engine does not report is absent.
 type Observation struct {

@@ -189,6 +189,14 @@ func (l *Layout) Protocols() []string {
 	return nil
 }
 
+// protocol returns the router's protocol. A router of others hands each request to one whole server, as round_robin does.
+func (l *Layout) protocol() string {
+	if len(l.spec.Router.Command) > 0 {
+		return "round_robin"
+	}
+	return l.spec.Router.Protocol
+}
+
 func (l *Layout) checkRouter() error {
 	r := l.spec.Router
 	if r == nil {
@@ -206,7 +214,7 @@ func (l *Layout) checkRouter() error {
 	if len(r.Decode) == 0 {
 		return fmt.Errorf("the router has no decode servers; list those that answer the clients")
 	}
-	if fit := l.Protocols(); len(fit) > 0 && !slices.Contains(fit, r.Protocol) {
+	if fit := l.Protocols(); len(fit) > 0 && !slices.Contains(fit, l.protocol()) {
 		if l.form == nil {
 			return fmt.Errorf("router %q hands KV caches over, but the deployment has no kv_transfer; use router \"round_robin\"", r.Protocol)
 		}
@@ -219,10 +227,11 @@ func (l *Layout) checkRouter() error {
 // checkLists checks the router's lists of servers against its protocol. round_robin uses whole servers; all
 // other protocols hand over from prefill to decode.
 func (l *Layout) checkLists(r *steps.RouterSpec) error {
-	if r.Protocol != "round_robin" && len(r.Prefill) == 0 {
+	whole := l.protocol() == "round_robin"
+	switch {
+	case !whole && len(r.Prefill) == 0:
 		return fmt.Errorf("router %q needs the list of prefill servers", r.Protocol)
-	}
-	if r.Protocol != "round_robin" {
+	case !whole:
 		return nil
 	}
 	if len(r.Prefill) > 0 {
@@ -235,7 +244,7 @@ func (l *Layout) checkLists(r *steps.RouterSpec) error {
 	}
 	for _, name := range r.Decode {
 		if m := l.member(name); l.form != nil && m.role != steps.RoleBoth {
-			return fmt.Errorf("router \"round_robin\" needs servers that prefill and decode, and %q is a %s; set its role to both", name, m.role)
+			return fmt.Errorf("router %q needs servers that prefill and decode, and %q is a %s; set its role to both", r.Protocol, name, m.role)
 		}
 	}
 	return nil

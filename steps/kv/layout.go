@@ -178,6 +178,9 @@ func (l *Layout) Ports() []PortNeed {
 	}
 	if r := l.spec.Router; r != nil {
 		needs = append(needs, PortNeed{Port: Port{RouterName, PortHTTP}, Count: 1, Spacing: 1, Fixed: r.Port})
+		if r.Uses("metrics_port") {
+			needs = append(needs, PortNeed{Port: Port{RouterName, PortMetrics}, Count: 1, Spacing: 1})
+		}
 	}
 	return needs
 }

@@ -26,7 +26,7 @@ const (
 	PortKV          = "kv"           // the connector itself
 	PortNCCL        = "nccl"         // rendezvous of one SGLang server
 	PortPeer        = "peer"         // peers of an etcd cluster
-	PortMetrics     = "metrics"      // metrics of a service
+	PortMetrics     = "metrics"      // metrics of a service or router
 	PortMetadata    = "metadata"     // the metadata server in Mooncake's master
 )
 

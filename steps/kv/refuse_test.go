@@ -85,6 +85,12 @@ func TestRefusals(t *testing.T) {
 			edit(pair("vllm", "", "round_robin", transfer("example", "")), func(d *steps.DeploymentSpec) { d.Router.Prefill = nil }),
 			`deployment.d: router "round_robin" needs servers that prefill and decode, and "decode" is a consumer; set its role to both`,
 		},
+		"a router of others, half a server": {
+			edit(pair("vllm", "", "exec", transfer("example", "")), func(d *steps.DeploymentSpec) {
+				d.Router.Prefill, d.Router.Command = nil, []string{"r"}
+			}),
+			`deployment.d: router "exec" needs servers that prefill and decode, and "decode" is a consumer; set its role to both`,
+		},
 		"no transfer": {
 			edit(nixl(""), func(d *steps.DeploymentSpec) { d.Transfer = nil }),
 			`deployment.d: server "prefill" has the role producer, but nothing moves KV caches; add a kv_transfer block or remove the role`,

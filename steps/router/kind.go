@@ -5,22 +5,27 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Kinds returns the router blocks: each is a protocol between router and servers.
+// Kinds returns the router blocks: a protocol between our router and the servers each, and the program of others.
 func Kinds() []steps.Kind {
 	kinds := make([]steps.Kind, 0, len(protocols))
 	for _, p := range protocols {
 		kinds = append(kinds, steps.Kind{
 			Block: "router", Name: p.name, Doc: p.doc,
-			Schema: steps.Schema{Attrs: []steps.Attr{
-				{Name: "prefill", Type: cty.DynamicPseudoType, Doc: "List of the servers that prefill, for example [self.server.prefill]."},
-				{Name: "decode", Type: cty.DynamicPseudoType, Required: true,
-					Doc: "List of the servers that decode, or of all servers where none only prefills."},
-				{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
-			}},
+			Schema:   steps.Schema{Attrs: shared()},
 			Validate: func(o steps.Object) []steps.Problem { return validate(p, o) },
 		})
 	}
-	return kinds
+	return append(kinds, program())
+}
+
+// shared returns the arguments of all routers.
+func shared() []steps.Attr {
+	return []steps.Attr{
+		{Name: "prefill", Type: cty.DynamicPseudoType, Doc: "List of the servers that prefill, for example [self.server.prefill]."},
+		{Name: "decode", Type: cty.DynamicPseudoType, Required: true,
+			Doc: "List of the servers that decode, or of all servers where none only prefills."},
+		{Name: "port", Type: cty.Number, Doc: "Port to listen on; a free one is chosen unless set."},
+	}
 }
 
 func validate(p protocol, o steps.Object) []steps.Problem {

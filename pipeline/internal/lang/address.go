@@ -43,6 +43,8 @@ var roots = []root{
 		"self exists only in assert, where it holds the metrics, and in a deployment, where it holds the servers."},
 	{"driver", 0, RefDoc{"driver.NAME", "A value that a load generator is given when it is run, in the driver block of a benchmark."},
 		"driver exists only in the driver block of a benchmark, where it holds what the load generator is given."},
+	{"router", 0, RefDoc{"router.NAME", "A value that a router's command is given when it is started: host, port, metrics_port, decode."},
+		"router exists only in the router block of a deployment, where it holds what the router's command is given."},
 	{"server", 2, RefDoc{"server.KIND.NAME, server.KIND.NAME[KEY]",
 		"A server, with id, name, key, kind, model and url. The url exists once it has started."}, ""},
 	{"step", 2, RefDoc{"step.KIND.NAME.outputs.OUTPUT", "What a step has written. It exists once the step has run."}, ""},

@@ -35,7 +35,11 @@ func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
 		if nested.hasErrors || nested.typ.name == "server" {
 			continue
 		}
-		part, o := e.part(inst, nested, s)
+		within := s
+		if nested.typ.name == "router" {
+			within = s.with("router", placeholders(steps.RouterVars, steps.RouterVar))
+		}
+		part, o := e.part(inst, nested, within)
 		d.Late = d.Late || o.late
 		switch nested.typ.name {
 		case "service":
@@ -44,7 +48,7 @@ func (e *evaluator) deploymentInstance(inst instance, b *block) cty.Value {
 		case "kv_transfer":
 			d.Transfer, d.Spec.Transfer = &part, e.transferSpec(part, o)
 		case "router":
-			d.Router, d.Spec.Router = &part, e.routerSpec(inst, part)
+			d.Router, d.Spec.Router = &part, e.routerSpec(inst, part, o)
 			e.checkRouter(part, nested)
 		}
 	}
@@ -196,9 +200,9 @@ func (e *evaluator) transferSpec(p config.Part, o object) *steps.TransferSpec {
 
 // routerSpec converts a router block for the layout. It leaves out elements that are not servers of the
 // deployment, which checkRouter reports.
-func (e *evaluator) routerSpec(inst instance, p config.Part) *steps.RouterSpec {
+func (e *evaluator) routerSpec(inst instance, p config.Part, o object) *steps.RouterSpec {
 	return &steps.RouterSpec{
-		Protocol: p.Kind.Name, Port: p.Object.Int("port"),
+		Protocol: p.Kind.Name, Port: p.Object.Int("port"), Command: e.words(o, "command"), Env: e.environment(o),
 		Prefill: e.memberNames(inst, p.Object.Value("prefill")), Decode: e.memberNames(inst, p.Object.Value("decode")),
 	}
 }

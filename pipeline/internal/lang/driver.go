@@ -62,12 +62,12 @@ func driverType() *blockType {
 	}
 }
 
-// driverValue returns the object driver of a driver block. It holds placeholders that are replaced when the
-// command is run.
-func driverValue() cty.Value {
-	values := make(map[string]cty.Value, len(steps.DriverVars))
-	for name := range steps.DriverVars {
-		values[name] = cty.StringVal(steps.DriverVar(name))
+// placeholders returns an object that a command refers to, such as driver. It holds placeholders that are replaced
+// when the command is run.
+func placeholders(vars map[string]string, placeholder func(string) string) cty.Value {
+	values := make(map[string]cty.Value, len(vars))
+	for name := range vars {
+		values[name] = cty.StringVal(placeholder(name))
 	}
 	return cty.ObjectVal(values)
 }
@@ -91,7 +91,7 @@ func (e *evaluator) driven(b *block, s *scope) (target string, w steps.Workload)
 	kind := src.kind.Name
 	c := cell{evaluator: e, scope: s, block: b}
 	c.object = e.evaluate([]layer{{b, s}}, drivenSchema(kind), false)
-	d := e.evaluate([]layer{{src, s.with("driver", driverValue())}}, src.typ.schema, false)
+	d := e.evaluate([]layer{{src, s.with("driver", placeholders(steps.DriverVars, steps.DriverVar))}}, src.typ.schema, false)
 	w.Driver = &steps.Driver{Kind: kind, Tool: d.Text("tool")}
 	if w.Driver.Runs() {
 		e.driverCommand(d, w.Driver)

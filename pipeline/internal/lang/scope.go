@@ -113,7 +113,7 @@ func (s *scope) prepare(expr hcl.Expression) *prepared {
 	names := tree{}
 	for _, t := range expr.Variables() {
 		switch root := t.RootName(); root {
-		case "each", "matrix", "self", "driver":
+		case "each", "matrix", "self", "driver", "router":
 			p.varies = p.varies || root == "matrix" || root == "self"
 			if d := s.checkLocal(t); d != nil {
 				s.eval.report(d)

@@ -207,10 +207,16 @@ func deploymentSettings(spec steps.DeploymentSpec, hosts *steps.DockerSpec) stri
 		s.Env = withoutSecrets(s.Env)
 		services[i] = s
 	}
+	router := spec.Router
+	if router != nil {
+		public := *router
+		public.Env = withoutSecrets(router.Env)
+		router = &public
+	}
 	return digest(struct {
 		Members  []member
 		Services []steps.ServiceSpec
 		Transfer *steps.TransferSpec
 		Router   *steps.RouterSpec
-	}{members, services, spec.Transfer, spec.Router})[:16]
+	}{members, services, spec.Transfer, router})[:16]
 }

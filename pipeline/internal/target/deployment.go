@@ -17,6 +17,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 	engines "github.com/servegate/pipeline/steps/engine"
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/router"
 )
 
 // deployment builds the processes of a deployment block. It holds the layout and the slots of the processes.
@@ -54,8 +55,8 @@ func (d *deployment) placed() place.Target {
 		t.Processes = append(t.Processes, place.Process{Name: s.Name, Role: place.RoleService, Contained: d.serviceContained(s.Name)})
 	}
 	if d.spec.Router != nil {
-		ours := d.Plan.Simulated == plan.SimulateContainer
-		t.Processes = append(t.Processes, place.Process{Name: kv.RouterName, Role: place.RoleRouter, Contained: ours})
+		contained := d.Plan.Simulated == plan.SimulateContainer
+		t.Processes = append(t.Processes, place.Process{Name: kv.RouterName, Role: place.RoleRouter, Contained: contained})
 	}
 	return t
 }
@@ -190,7 +191,7 @@ func (d *deployment) router() engine.Member {
 	spec.Ready.NoCanary, spec.Ready.Path = true, ""
 	return d.beside(engine.Member{
 		Name: kv.RouterName, Role: result.RoleRouter, Range: plan.Range(d.block.Router.Range), Spec: spec,
-		Engine: routed{d.Engines[behind.Spec.Engine]},
+		Engine: routed{d.Engines[behind.Spec.Engine], len(d.spec.Router.Command) == 0},
 	})
 }
 
@@ -269,28 +270,41 @@ func hostsOf(slots map[string]place.Slot) map[string]string {
 	return hosts
 }
 
-// renderRouter renders our router as a command of this program.
+// renderRouter renders the router: ours as a command of this program, or the command of another.
 func (d *deployment) renderRouter(r kv.Router, in kv.Assigned) steps.Process {
 	slot := d.slots[kv.RouterName]
 	self, host := slot.Self, cmp.Or(slot.Spec.Listen, r.Host)
-	listen := net.JoinHostPort(host, portAt(in.Ports, kv.Port{Process: kv.RouterName, Purpose: kv.PortHTTP}).String())
-	argv := []string{self.Program, "router", "--protocol", r.Protocol, "--listen", listen}
+	port := portAt(in.Ports, kv.Port{Process: kv.RouterName, Purpose: kv.PortHTTP})
+	p := steps.Process{
+		Name: d.block.Router.Addr, Host: host, Port: r.Port, StopSignal: "TERM", StopGrace: routerGrace, Container: ownContainer(self),
+	}
+	if spec := d.spec.Router; len(spec.Command) > 0 {
+		urls := make([]string, len(r.Decode))
+		for i, b := range r.Decode {
+			urls[i] = b.URL
+		}
+		listening := router.Listening{Host: host, Port: port, Decode: urls}
+		if spec.Uses("metrics_port") {
+			listening.Metrics = portAt(in.Ports, kv.Port{Process: kv.RouterName, Purpose: kv.PortMetrics})
+		}
+		p.Argv, p.Env, p.Dir = router.Command(spec.Command, listening), spec.Env, d.Plan.Config.Folder
+		p.Argv[0] = place.Program(p.Argv[0], p.Dir)
+		return p
+	}
+	p.Argv = []string{self.Program, "router", "--protocol", r.Protocol, "--listen", net.JoinHostPort(host, port.String())}
 	for _, b := range r.Prefill {
-		argv = append(argv, "--prefill", backend(b))
+		p.Argv = append(p.Argv, "--prefill", backend(b))
 	}
 	for _, b := range r.Decode {
-		argv = append(argv, "--decode", backend(b))
+		p.Argv = append(p.Argv, "--decode", backend(b))
 	}
 	if r.NoParams {
-		argv = append(argv, "--allow-recompute")
+		p.Argv = append(p.Argv, "--allow-recompute")
 	}
 	if d.simulated() {
-		argv = append(argv, "--simulated")
+		p.Argv = append(p.Argv, "--simulated")
 	}
-	return steps.Process{
-		Name: d.block.Router.Addr, Argv: argv, Host: host, Port: r.Port, StopSignal: "TERM", StopGrace: routerGrace,
-		Container: ownContainer(self),
-	}
+	return p
 }
 
 // backend formats a server for the router's command line.

@@ -74,8 +74,11 @@ func (*service) Classify(tail []string) (class, evidence string) {
 	return engines.Classify(engines.SharedRules(), tail)
 }
 
-// routed is the engine of the servers behind a router, queried through it.
-type routed struct{ steps.Engine }
+// routed is the engine of the servers behind a router, queried through it. Only ours measures what it adds.
+type routed struct {
+	steps.Engine
+	ours bool
+}
 
 // Reset does nothing: the servers are reset one by one.
 func (routed) Reset(context.Context, steps.Endpoint) error { return nil }
@@ -84,7 +87,10 @@ func (routed) Reset(context.Context, steps.Endpoint) error { return nil }
 func (routed) Describe(context.Context, steps.Endpoint) (map[string]string, error) { return nil, nil }
 
 // Capabilities returns those of the router only: the servers are watched one by one.
-func (routed) Capabilities() steps.EngineCapabilities {
+func (r routed) Capabilities() steps.EngineCapabilities {
+	if !r.ours {
+		return steps.EngineCapabilities{}
+	}
 	return steps.EngineCapabilities{MeasureOverhead: measureOverhead}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/servegate/pipeline/steps/simulate"
 )
 
-// realPart is a part of a file that a simulated run cannot replace: a server that already runs at a URL, or a command
-// that sends requests to one.
+// realPart is a part of a file that a simulated run cannot replace: a server that already runs at a URL, a command
+// that sends requests to one, or a router of others.
 type realPart struct {
 	Addr  string
 	Range hcl.Range
@@ -33,6 +33,11 @@ func realParts(p *plan.Plan) []realPart {
 		for _, s := range p.Config.ServersOf(t.Addr) {
 			if err := replaceable(s); err != nil {
 				found = append(found, realPart{s.Addr, s.Range, err})
+			}
+		}
+		if d := p.Config.DeploymentAt(t.Addr); d != nil && d.Router != nil {
+			if err := routable(d.Spec.Router, p.Simulated); err != nil {
+				found = append(found, realPart{d.Router.Addr, d.Router.Range, err})
 			}
 		}
 	}
@@ -78,22 +83,52 @@ func confined(d *steps.Driver) error {
 	for _, e := range d.Env {
 		words = append(words, e.Value)
 	}
-	served := false
+	host, port := steps.DriverVar("host"), steps.DriverVar("port")
+	if scheme := ownAddress(words, host, port); scheme != "" {
+		return errors.New("its driver's command names an address of its own (" + scheme +
+			"…), and a simulated run loads no real server: write driver.base_url, or driver.host and driver.port")
+	}
+	served := func(word string) bool {
+		return strings.Contains(word, steps.DriverVar("base_url")) || strings.Contains(word, port)
+	}
+	if !slices.ContainsFunc(words, served) {
+		return errors.New("its driver's command is not given the server's address, so it would load something else than the simulated server: " +
+			"write driver.base_url, or driver.host and driver.port")
+	}
+	return nil
+}
+
+// ownAddress returns the scheme of an address in the words of a command other than the one that the placeholders of host
+// and port give, "" if there is none.
+func ownAddress(words []string, host, port string) string {
 	for _, word := range words {
-		if strings.Contains(word, steps.DriverVar("base_url")) || strings.Contains(word, steps.DriverVar("port")) {
-			served = true
-		}
-		rest := strings.ReplaceAll(word, steps.DriverVar("host"), "")
+		rest := strings.ReplaceAll(word, host, "")
 		for _, scheme := range []string{"http://", "https://"} {
-			if _, after, ok := strings.Cut(rest, scheme); ok && !strings.HasPrefix(after, ":"+steps.DriverVar("port")) {
-				return errors.New("its driver's command names an address of its own (" + scheme +
-					"…), and a simulated run loads no real server: write driver.base_url, or driver.host and driver.port")
+			if _, after, ok := strings.Cut(rest, scheme); ok && !strings.HasPrefix(after, ":"+port) {
+				return scheme
 			}
 		}
 	}
-	if !served {
-		return errors.New("its driver's command is not given the server's address, so it would load something else than the simulated server: " +
-			"write driver.base_url, or driver.host and driver.port")
+	return ""
+}
+
+// routable returns why a simulated run cannot start a router, nil if it can. A router of others is started itself, before
+// simulated servers on sockets of this machine.
+func routable(r *steps.RouterSpec, simulated string) error {
+	if len(r.Command) == 0 {
+		return nil
+	}
+	if simulated != plan.SimulateProcess {
+		return errors.New("it is a program that needs servers on sockets of this machine, and its policy has no model: use --simulate, which " +
+			"starts it before simulated servers")
+	}
+	words := slices.Clone(r.Command)
+	for _, e := range r.Env {
+		words = append(words, e.Value)
+	}
+	if scheme := ownAddress(words, steps.RouterVar("host"), steps.RouterVar("port")); scheme != "" {
+		return errors.New("its command names an address of its own (" + scheme +
+			"…), and a simulated run sends nothing to a real server: write router.decode, or router.host and router.port")
 	}
 	return nil
 }

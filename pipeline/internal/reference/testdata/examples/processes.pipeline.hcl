@@ -64,6 +64,23 @@ server "openai" "running" {
   model = "Qwen/Qwen2.5-7B-Instruct"
 }
 
+deployment "fleet" {
+  server "vllm" "a" {
+    executable = "/opt/vllm/bin/vllm"
+    model      = "Qwen/Qwen2.5-7B-Instruct"
+  }
+
+  server "vllm" "b" {
+    executable = "/opt/vllm/bin/vllm"
+    model      = "Qwen/Qwen2.5-7B-Instruct"
+  }
+
+  router "exec" {
+    decode  = [self.server.a, self.server.b]
+    command = ["./router", "--port", router.port, "--backends", router.decode]
+  }
+}
+
 dataset "chat" "turns" {
   turns        = 4
   input_len    = 512
