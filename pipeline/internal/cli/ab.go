@@ -167,7 +167,7 @@ func (a *app) planned(cfg *lang.Config, p *plan.Plan, f abFlags, text []byte) er
 	}
 	err := a.report(cfg, target.CheckGated(p, a.hubCache()))
 	if err == nil {
-		err = p.WriteText(a.Out)
+		err = a.printPlan(p)
 	}
 	if err != nil {
 		return err

@@ -2,7 +2,7 @@ package cli_test
 
 import (
 	"bytes"
-	"os"
+	"io"
 	"strings"
 	"testing"
 
@@ -10,41 +10,50 @@ import (
 	"github.com/servegate/pipeline/reports/term"
 )
 
-// helpOf returns what a command prints with --help on a terminal of some columns, 0 for none.
-func helpOf(t *testing.T, columns int, command ...string) string {
-	t.Helper()
-	var out bytes.Buffer
+// onTerminal runs a command on a terminal of some columns, 0 for none, and returns its exit status and what it prints.
+func onTerminal(columns int, command ...string) (code int, out string) {
+	var b bytes.Buffer
 	width := func() int { return columns }
-	streams := cli.Streams{
-		Out: &out, Err: os.Stderr, Log: os.Stderr, Environ: func() []string { return nil },
+	code = cli.Main(command, cli.Streams{
+		Out: &b, Err: io.Discard, Log: io.Discard, Environ: func() []string { return nil },
 		Getenv: func(string) string { return "" }, Width: width, OutWidth: width,
+	})
+	return code, b.String()
+}
+
+// widest returns the number of columns of the widest line of a text.
+func widest(text string) (columns int) {
+	for line := range strings.Lines(text) {
+		columns = max(columns, term.Width(strings.TrimSuffix(line, "\n")))
 	}
-	if code := cli.Main(append(command, "--help"), streams); code != 0 {
-		t.Fatalf("status %d", code)
+	return columns
+}
+
+// TestABFitsTerminal: plan, answer and verdict of `pipeline ab` fit a narrow terminal.
+func TestABFitsTerminal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	code, out := onTerminal(80, "ab", "vllm/vllm-openai:v0.11.0", "--model", "Qwen/Qwen2.5-7B-Instruct", "--rate", "8",
+		"--head-arg", "max_num_batched_tokens=128", "--simulate=virtual", "--no-color", "--progress", "quiet", "--out", "out")
+	if columns := widest(out); code != 1 || columns > 80 {
+		t.Errorf("exit status %d, lines of %d columns:\n%s", code, columns, out)
 	}
-	return out.String()
 }
 
 // TestHelp: commands are listed by purpose, and texts fit the terminal.
 func TestHelp(t *testing.T) {
-	all := helpOf(t, 0)
+	_, all := onTerminal(0, "--help")
 	commands, _, _ := strings.Cut(all, "\nFlags:")
-	for line := range strings.Lines(commands) {
-		if term.Width(strings.TrimSuffix(line, "\n")) > 80 {
-			t.Errorf("wider than 80 columns: %q", line)
-		}
+	if columns := widest(commands); columns > 80 {
+		t.Errorf("lines of %d columns:\n%s", columns, commands)
 	}
 	if strings.Contains(all, "Additional Commands") {
 		t.Errorf("a command is in no group:\n%s", all)
 	}
 	for _, columns := range []int{60, 100} {
-		text, _, found := strings.Cut(helpOf(t, columns, "run"), "\nUsage:")
-		widest := 0
-		for line := range strings.Lines(text) {
-			widest = max(widest, term.Width(strings.TrimSuffix(line, "\n")))
-		}
-		if !found || widest > columns || widest < columns-20 {
-			t.Errorf("the text of %d columns has lines of %d:\n%s", columns, widest, text)
+		_, out := onTerminal(columns, "run", "--help")
+		text, _, found := strings.Cut(out, "\nUsage:")
+		if got := widest(text); !found || got > columns || got < columns-20 {
+			t.Errorf("the text of %d columns has lines of %d:\n%s", columns, got, text)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/term"
 	"github.com/spf13/cobra"
 )
@@ -38,12 +39,7 @@ func (a *app) planCommand() *cobra.Command {
 			if launch {
 				return p.WriteLaunch(a.Out)
 			}
-			var text strings.Builder
-			if err := p.WriteText(&text); err != nil {
-				return err
-			}
-			_, err = io.WriteString(a.Out, term.Hang(text.String(), a.OutWidth()))
-			return err
+			return a.printPlan(p)
 		}),
 	}
 	flags.register(cmd)
@@ -54,4 +50,14 @@ func (a *app) planCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&launch, "launch", false,
 		"print how every process of every target is started: command line, environment, files, order")
 	return cmd
+}
+
+// printPlan prints a plan in lines that fit the terminal.
+func (a *app) printPlan(p *plan.Plan) error {
+	var text strings.Builder
+	if err := p.WriteText(&text); err != nil {
+		return err
+	}
+	_, err := io.WriteString(a.Out, term.Hang(text.String(), a.OutWidth()))
+	return err
 }

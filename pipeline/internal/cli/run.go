@@ -26,6 +26,7 @@ import (
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
 	"github.com/spf13/cobra"
@@ -297,7 +298,7 @@ func (a *app) printAnswer(doc *result.Document) {
 	if doc.Simulated != "" {
 		text = "Simulated: " + text
 	}
-	fmt.Fprintf(a.Out, "%s.\n\n", escape.Line(text, 0))
+	fmt.Fprintf(a.Out, "%s\n\n", strings.Join(term.Wrap(escape.Line(text+".", 0), a.OutWidth()), "\n"))
 }
 
 // runOptions returns the options of the session of a run.
