@@ -680,7 +680,7 @@ func TestAServerThatAnswersAlready(t *testing.T) {
 			m.Launcher, m.Spec.URL = nil, launcher[addr].BaseURL()+"/"
 			return single(m), err
 		}
-		s.bus.Start("test", "run-1")
+		s.bus.Start("test", "run-1", "")
 		out, err := Run(t.Context(), s.o, s.look)
 		if err != nil || out.Status != result.StatusComplete || len(s.w.launched) != 0 || len(s.w.living) != 2 {
 			t.Errorf("%+v, %v; %d servers were started, %d live", out, err, len(s.w.launched), len(s.w.living))

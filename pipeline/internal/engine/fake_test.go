@@ -453,7 +453,7 @@ func (s *session) run(t *testing.T, ctx context.Context) *Outcome {
 
 func (s *session) tryRun(t *testing.T, ctx context.Context) (*Outcome, error) {
 	t.Helper()
-	s.bus.Start("test", "run-1")
+	s.bus.Start("test", "run-1", "")
 	out, err := Run(ctx, s.o, s.look)
 	synctest.Wait()
 	if len(s.w.living) != 0 {

@@ -112,7 +112,7 @@ func TestRealProcesses(t *testing.T) {
 			if tc.name == "head answers garbage" {
 				s.o.Target = impatient(s.o.Target)
 			}
-			s.bus.Start("test", "run-1")
+			s.bus.Start("test", "run-1", "")
 			out, err := Run(t.Context(), s.o, s.look)
 			if err != nil {
 				t.Fatal(err)
@@ -166,7 +166,7 @@ func TestRealInterrupt(t *testing.T) {
 			cancel(errors.New("interrupt"))
 		}
 	}))
-	s.bus.Start("test", "run-1")
+	s.bus.Start("test", "run-1", "")
 	out, err := Run(ctx, s.o, s.look)
 	if err != nil {
 		t.Fatal(err)

@@ -85,6 +85,13 @@ type builder struct {
 	judged bool
 }
 
+// owner adds a program that starts processes.
+func (b *builder) owner(name string) {
+	if s := b.state; name != "" && !slices.Contains(s.Owners, name) {
+		s.Owners = append(s.Owners, name)
+	}
+}
+
 func (b *builder) add(e event.Event) error {
 	s := b.state
 	if e.Type != event.Version && !s.Last.IsZero() { // a version event begins a new part; the time between parts counts for neither
@@ -96,6 +103,7 @@ func (b *builder) add(e event.Event) error {
 		if s.RunID == "" {
 			s.RunID, s.Started = e.RunID, e.Time
 		}
+		b.owner(e.Owner)
 		b.judged = false
 	case event.GateResult, event.ReportDone:
 		b.judged = true
@@ -113,8 +121,8 @@ func (b *builder) add(e event.Event) error {
 			s.Images = append(s.Images, *e.Image)
 		}
 	case event.ProcessStart:
-		if e.Process != nil && e.Process.Owner != "" && !slices.Contains(s.Owners, e.Process.Owner) {
-			s.Owners = append(s.Owners, e.Process.Owner)
+		if e.Process != nil {
+			b.owner(e.Process.Owner)
 		}
 	case event.LaunchStart:
 		b.launchStart(e)

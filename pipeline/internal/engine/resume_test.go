@@ -299,7 +299,7 @@ func TestResumeEndsOrphans(t *testing.T) {
 	p := makePlan(t, []string{base, head}, []float64{2}, 1)
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
-		s.bus.Start("test", "run-1")
+		s.bus.Start("test", "run-1", "")
 		if err := s.dir.WriteJSON(store.PlanFile, p); err != nil {
 			t.Fatal(err)
 		}
@@ -340,7 +340,7 @@ func TestResumeForgetsWarningsOfReports(t *testing.T) {
 			s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: text})
 		}
 		for _, session := range []string{"first", "second"} {
-			s.bus.Start("test", "run-1")
+			s.bus.Start("test", "run-1", "")
 			warn("the " + session + " measured on a busy machine")
 			s.bus.Emit(event.Event{Type: event.GateResult, Addr: "gate.a"})
 			warn("the " + session + " wrote no report")

@@ -37,7 +37,7 @@ func (m *memory) Sync() error { m.synced = m.Len(); return nil }
 func TestBusOrder(t *testing.T) {
 	a, b := &recorder{}, &recorder{}
 	bus := NewBus(fixed, 0, a)
-	bus.Start("pipeline 1", "id")
+	bus.Start("pipeline 1", "id", "")
 	bus.Attach(b)
 	var wg sync.WaitGroup
 	for range 8 {
@@ -65,7 +65,7 @@ func TestJournal(t *testing.T) {
 	file := &memory{}
 	journal := NewJournal(file, NewRedactor([]string{"top-secret"}))
 	bus := NewBus(fixed, 7, journal)
-	bus.Start("p", "id")
+	bus.Start("p", "id", "")
 	bus.Emit(Event{Type: RunProgress, Progress: &Progress{Sent: 1}})
 	bus.Emit(Event{Type: Heartbeat})
 	bus.Emit(Event{Type: LaunchFail, Failure: &result.Failure{LogTail: []string{"key=top-secret"}}})
@@ -100,7 +100,7 @@ func TestJournalErrorIsSticky(t *testing.T) {
 func TestReadToleratesATornEnd(t *testing.T) {
 	var file memory
 	bus := NewBus(fixed, 0, NewJournal(&file, nil))
-	bus.Start("p", "id")
+	bus.Start("p", "id", "")
 	for range 3 {
 		bus.Emit(Event{Type: RunEnd, Text: "a line"})
 	}

@@ -68,6 +68,7 @@ type Event struct {
 	Schema  string `json:"schema,omitempty"`
 	Program string `json:"program,omitempty"`
 	RunID   string `json:"run_id,omitempty"`
+	Owner   string `json:"owner,omitempty"` // as in Process
 
 	Repeat   int     `json:"repeat,omitempty"`
 	Repeats  int     `json:"repeats,omitempty"`
@@ -166,9 +167,10 @@ func (b *Bus) Attach(h Handler) {
 	b.handlers = append(b.handlers, h)
 }
 
-// Start emits the first event of a stream: the version.
-func (b *Bus) Start(program, runID string) {
-	b.Emit(Event{Type: Version, Schema: Schema, Program: program, RunID: runID})
+// Start emits the first event of a stream: the version. owner names this program as the owner of the processes that it starts,
+// before it starts any: a kill may come before one of them is written. It is "" for a program that starts none.
+func (b *Bus) Start(program, runID, owner string) {
+	b.Emit(Event{Type: Version, Schema: Schema, Program: program, RunID: runID, Owner: owner})
 }
 
 // Emit numbers and stamps e and passes it on. It returns when every handler is done. An event that

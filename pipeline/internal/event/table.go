@@ -33,7 +33,7 @@ func with(about []string, more ...string) []string { return append(more, about..
 
 // Types is the table of all types, in the order of a run.
 var Types = []Info{
-	{Version, "Begins a stream: what wrote it, and in which version.", []string{"schema", "program", "run_id"}, Stored},
+	{Version, "Begins a stream: what wrote it, and in which version.", []string{"schema", "program", "run_id", "owner"}, Stored},
 	{PlanReady, "What will be done: the file, and how much of everything.", []string{"plan"}, Stored},
 	{Diagnostic, "A warning, an error or a remark, with its place if it has one.", []string{"severity", "detail", "range"}, Stored},
 	{StepStart, "A step begins.", []string{"addr", "range"}, Stored},
@@ -68,6 +68,7 @@ var FieldDocs = map[string]string{
 	"text": "one line for people",
 	"addr": "the block that it is about", "schema": "version of the stream", "program": "version of the program",
 	"run_id": "the ID of the run directory",
+	"owner":  "the program that writes the stream, as in process; absent if it starts no processes",
 	"repeat": "the repeat, from 1", "repeats": "of so many",
 	"replaces": "the planned repeat whose void runs this one measures again; its own number is above all that a plan can have",
 	"launch":   "the launch's ID", "target": "what is launched", "cell": "the cell's hash",

@@ -32,13 +32,14 @@ func (s *session) assemble(context.Context) (err error) {
 	}
 	s.targets = targets
 	s.machine = newHardware(s.opt, s.targets)
+	owner := spawn.Owner()
 	if m := s.targets.Places.Model(); m != nil {
-		s.now = m.Now
+		owner, s.now = "", m.Now
 		if s.state != nil {
 			m.AdvanceTo(s.state.Last)
 		}
 	}
-	s.bus.Start(s.opt.Version, s.runID)
+	s.bus.Start(s.opt.Version, s.runID, owner)
 	return nil
 }
 
