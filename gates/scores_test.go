@@ -90,7 +90,7 @@ func TestFamiliesOfQuestions(t *testing.T) {
 	}
 }
 
-// Where few questions differ, the stated power is that of the test, counted here file by file.
+// TestPowerWithFewQuestions compares the stated power with the share of simulated files that the test finds worse.
 func TestPowerWithFewQuestions(t *testing.T) {
 	s := newSimulator(7)
 	const files = 4000

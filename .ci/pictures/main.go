@@ -51,8 +51,9 @@ func take(ctx context.Context, s picture.Shown) error {
 	if err := os.WriteFile(page, s.Page, 0o600); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
-	out, err := exec.CommandContext(ctx, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", //nolint:gosec // paths of ours
-		"--user-data-dir="+filepath.Join(dir, "profile"), "--force-device-scale-factor=1",
+	out, err := exec.CommandContext(ctx, //nolint:gosec // the paths are ours
+		"chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-device-scale-factor=1",
+		"--user-data-dir="+filepath.Join(dir, "profile"),
 		fmt.Sprintf("--window-size=%d,%d", s.Width, s.Height), "--screenshot="+shot, "file://"+page).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("chromium: %w: %s", err, strings.TrimSpace(string(out)))
@@ -94,7 +95,7 @@ func shrink(raw []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// plain reports whether a line of a picture has one colour, that of its last line.
+// plain reports whether every pixel of a line has the background colour, which the first pixel of the last line shows.
 func plain(p image.Image, y int) bool {
 	b := p.Bounds()
 	want := color.NRGBAModel.Convert(p.At(b.Min.X, b.Max.Y-1))

@@ -20,9 +20,9 @@ const (
 // contrast is a sum of the means of some candidates, weighted, with its standard error.
 type contrast struct{ value, se, df float64 }
 
-// contrast returns false if one of the candidates was not probed often enough. The good end differs from
-// itself by 0, without a probe. The spread is that of the probes of a candidate about their mean, over all
-// candidates: it assumes nothing about where the level changes.
+// contrast returns false if a candidate was not probed, or if none was probed twice. The good end needs no probe: its
+// difference from itself is 0. The variance is pooled from the probes of each candidate about their own mean, so it
+// assumes nothing about where the level changes.
 func (e Evidence) contrast(weights map[int]float64) (contrast, bool) {
 	n, sum := make([]float64, e.Candidates+1), make([]float64, e.Candidates+1)
 	for _, p := range e.Probes {
@@ -104,9 +104,8 @@ func (e Evidence) several(level float64) bool {
 	return len(probed) > 2
 }
 
-// stretch returns the shortest range between probed candidates that brings more than half of the change
-// between the ends, and the change in it. The level is stricter than that of one test, because the shortest
-// of many is taken.
+// stretch returns the shortest range between probed candidates that brings more than half of the total change, and
+// the change in that range. Each range is tested at a stricter level, because the shortest of many is taken.
 func (e Evidence) stretch(level float64) Step {
 	best := Range{0, e.Candidates}
 	probed := e.probed()

@@ -155,7 +155,7 @@ func (q quarter) draw(rng *rand.Rand, cells int) [][]float64 {
 }
 
 // watchFleet judges the cells of a machine anew after each night, without the nights that were the machine's. It
-// returns how many regressions were found to begin, and whether that of the first cell was within ten nights of from.
+// returns how many regressions began, and whether the first cell's began within ten nights of from.
 func watchFleet(tb testing.TB, m metric.Metric, cells [][]float64, from int, held bool) (begun int, found bool) {
 	tb.Helper()
 	before := make([]bool, len(cells))

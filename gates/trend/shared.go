@@ -40,8 +40,8 @@ type Move struct {
 }
 
 const (
-	// heldSessions is the number of sessions after which a move that goes on is no longer taken to be the machine's:
-	// a change of the code can make all cells worse, too.
+	// heldSessions is the longest move, in sessions, that is blamed on the machine. A change of the code can make all
+	// cells worse, too, and does not recover.
 	heldSessions = 7
 	// leastCells is the least number of cells that can move together.
 	leastCells = 5

@@ -37,7 +37,7 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-// TestComment: tables, folds and code of a comment are those of GitHub's markdown.
+// TestComment renders tables, folds and code as GitHub does.
 func TestComment(t *testing.T) {
 	page, err := picture.Comment("### A `b`\n\n| a | b |\n|:-:|--:|\n| 1 | 2 |\n\n" +
 		"<details><summary>more</summary>\n\n- x\n\n</details>\n")

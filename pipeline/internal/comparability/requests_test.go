@@ -237,8 +237,8 @@ func TestRequestsOfHonestSides(t *testing.T) {
 	})
 }
 
-// TestClaimedTokensOfSampledAnswers: where no text is that of the other side, the events show which tokens were
-// claimed. Fewer events for the same text are honest.
+// TestClaimedTokensOfSampledAnswers: when the sides' texts differ, the number of events shows whether a side claims
+// tokens that it did not send. Fewer events for the same text are honest.
 func TestClaimedTokensOfSampledAnswers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	side := func(change func(q *asked)) *result.Cell {

@@ -389,7 +389,7 @@ func (t *textReader) goesOn(text string) bool {
 		sectionRule.MatchString(text)
 }
 
-// closeBlock makes a run of the open block, if there is one; why is what ended a block without a closing rule.
+// closeBlock turns the open block, if any, into a run. If the block has no closing rule, why says what ended it.
 func (t *textReader) closeBlock(why string) {
 	b := t.block
 	t.block = nil

@@ -50,8 +50,8 @@ func TestUnitsBesideValues(t *testing.T) {
 	}
 }
 
-// TestStatisticsOfOneColumn: a column with several statistics is a column of each, in a table of markdown and in CSV. A cell with
-// another number of values is named and is no figure.
+// TestStatisticsOfOneColumn splits a column with several statistics into one column each, in markdown tables and in CSV. A
+// cell with a different number of values is reported and not read.
 func TestStatisticsOfOneColumn(t *testing.T) {
 	for name, text := range map[string]string{
 		"x.md": "| max concurrency | TTFT (ms) p50/p90/p99 | Mean TPOT (ms) |\n|---|---|---|\n" +

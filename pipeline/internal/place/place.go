@@ -217,7 +217,7 @@ type Model struct {
 // Daemon queries a container daemon about itself and several images.
 type Daemon func(ctx context.Context, images []string) (doctor.Daemon, error)
 
-// interruptedWait is how long an interrupted run waits for the end of a place.
+// interruptedWait limits the time in which an interrupted run closes a place.
 const interruptedWait = 3 * time.Second
 
 // Ending returns the context in which a run closes a place within wait, or within a moment if the run was interrupted.

@@ -43,8 +43,9 @@ func whileMarked(start func() error) error {
 	return start()
 }
 
-// ownLimits returns the marks of this program's children; none if the system does not provide the values.
-func ownLimits() map[int]uint64 {
+// ownLimits returns the marks of this program's children; none if the system does not provide the values. They are the
+// same for every child.
+var ownLimits = sync.OnceValue(func() map[int]uint64 {
 	pid := os.Getpid()
 	start, err := startTime(pid)
 	space := spaceOf("self")
@@ -52,7 +53,7 @@ func ownLimits() map[int]uint64 {
 		return nil
 	}
 	return map[int]uint64{ownerLimit: limitMark | uint64(pid)<<startBits | start, spaceLimit: limitMark | space}
-}
+})
 
 // spaceOf returns the number of a process's PID namespace; 0 if unreadable.
 func spaceOf(pid string) uint64 {

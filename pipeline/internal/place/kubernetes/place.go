@@ -165,7 +165,7 @@ func (p *pods) wants() []kubernetes.Want {
 	return slices.Repeat(out, lanes)
 }
 
-// releaseWait is how long the end of a run waits for the cluster.
+// releaseWait limits the time that the end of a run waits for the cluster.
 const releaseWait = 30 * time.Second
 
 // Close removes everything that the run created.

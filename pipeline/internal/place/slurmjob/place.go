@@ -116,7 +116,7 @@ func (j *job) checkNodes(ctx context.Context) error {
 	return j.checkLoadNodes(ctx)
 }
 
-// releaseWait is how long the end of a run waits for Slurm.
+// releaseWait limits the time that the end of a run waits for Slurm.
 const releaseWait = 20 * time.Second
 
 // Close gives the nodes back. A failure does not change a verdict.
