@@ -37,18 +37,62 @@ func NewPattern(pattern string, fields ...Field) Pattern {
 // may contain a whole prompt.
 const maxLine = 4096
 
+// Gauge finds a figure in a line of statistics without a regular expression, since logs of servers have millions of
+// them.
+type Gauge struct {
+	Name string
+	// Before are the texts that may stand before the number, and After the text behind it.
+	Before []string
+	After  string
+	// Scale converts the line's unit to the figure's; 0 means 1.
+	Scale float64
+}
+
 // Point reads the gauges of a line. mark is a text that all lines of statistics contain; other
-// lines cost only the search for it. Patterns that do not match are skipped.
-func Point(line, mark string, patterns []Pattern) (map[string]float64, bool) {
+// lines cost only the search for it. Gauges that the line lacks are skipped.
+func Point(line, mark string, gauges []Gauge) (map[string]float64, bool) {
 	line = line[:min(len(line), maxLine)]
 	if !strings.Contains(line, mark) {
 		return nil, false
 	}
-	out := map[string]float64{}
-	for _, p := range patterns {
-		p.read(line, out, func(_, v float64) float64 { return v })
+	out := make(map[string]float64, len(gauges))
+	for _, g := range gauges {
+		if v, ok := g.read(line); ok {
+			out[g.Name] = v
+		}
 	}
 	return out, len(out) > 0
+}
+
+// read returns the first number of the line between a text before it and the text behind it.
+func (g Gauge) read(line string) (float64, bool) {
+	number, first := "", len(line)
+	for _, before := range g.Before {
+		for at := 0; ; {
+			i := strings.Index(line[at:], before)
+			if i < 0 || at+i >= first {
+				break
+			}
+			from := at + i + len(before)
+			to := from
+			for to < len(line) && (line[to] >= '0' && line[to] <= '9' || line[to] == '.') {
+				to++
+			}
+			if to > from && strings.HasPrefix(line[to:], g.After) {
+				number, first = line[from:to], at+i
+				break
+			}
+			at += i + 1
+		}
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0, false
+	}
+	if g.Scale != 0 {
+		v *= g.Scale
+	}
+	return v, true
 }
 
 // StartFacts reads the figures of a start. Each is the largest in any line, because the workers of

@@ -42,13 +42,14 @@ var figures = engine.Metrics{
 //
 //	Decode batch, #running-req: 7, #token: 3580, token usage: 0.02, cuda graph: True, gen throughput (token/s): 812.11, #queue-req: 0,
 //	Prefill batch, #new-seq: 1, #new-token: 512, #cached-token: 128, token usage: 0.01, #running-req: 3, #queue-req: 0, input throughput (token/s): 4096.00
-var statistics = []engine.Pattern{
-	engine.NewPattern(`#running-req: ([0-9]+)`, engine.Field{Name: steps.SeriesRunning}),
-	engine.NewPattern(`#queue-req: ([0-9]+)`, engine.Field{Name: steps.SeriesWaiting}),
-	engine.NewPattern(`, (?:full )?token usage: ([0-9.]+)`, engine.Field{Name: steps.SeriesKVUsage}),
-	engine.NewPattern(`gen throughput \(token/s\): ([0-9.]+)`, engine.Field{Name: steps.SeriesOutput}),
-	engine.NewPattern(`input throughput \(token/s\): ([0-9.]+)`, engine.Field{Name: steps.SeriesPrompt}),
-	engine.NewPattern(`#new-token: ([0-9]+), #cached-token: ([0-9]+)`, engine.Field{Name: newTokens}, engine.Field{Name: cachedTokens}),
+var statistics = []engine.Gauge{
+	{Name: steps.SeriesRunning, Before: []string{"#running-req: "}},
+	{Name: steps.SeriesWaiting, Before: []string{"#queue-req: "}},
+	{Name: steps.SeriesKVUsage, Before: []string{", token usage: ", ", full token usage: "}},
+	{Name: steps.SeriesOutput, Before: []string{"gen throughput (token/s): "}},
+	{Name: steps.SeriesPrompt, Before: []string{"input throughput (token/s): "}},
+	{Name: newTokens, Before: []string{"#new-token: "}, After: ", #cached-token: "},
+	{Name: cachedTokens, Before: []string{", #cached-token: "}},
 }
 
 // The fields from which the hit rate is computed.

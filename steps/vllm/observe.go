@@ -49,13 +49,14 @@ var figures = engine.Metrics{
 //	  Running: 3 reqs, Waiting: 0 reqs, GPU KV cache usage: 0.4%, Prefix cache hit rate: 0.0%
 //	Avg prompt throughput: 64.0 tokens/s, Running: 3 reqs, Swapped: 0 reqs, Pending: 1 reqs,
 //	  GPU KV cache usage: 0.4%, CPU KV cache usage: 0.0%.
-var statistics = []engine.Pattern{
-	engine.NewPattern(`Avg prompt throughput: ([0-9.]+) tokens/s`, engine.Field{Name: steps.SeriesPrompt}),
-	engine.NewPattern(`Avg generation throughput: ([0-9.]+) tokens/s`, engine.Field{Name: steps.SeriesOutput}),
-	engine.NewPattern(`Running: ([0-9]+) reqs`, engine.Field{Name: steps.SeriesRunning}),
-	engine.NewPattern(`(?:Waiting|Pending): ([0-9]+) reqs`, engine.Field{Name: steps.SeriesWaiting}),
-	engine.NewPattern(`^.*?KV cache usage: ([0-9.]+)%`, engine.Field{Name: steps.SeriesKVUsage, Scale: engine.Percent}),
-	engine.NewPattern(`, Prefix cache hit rate: (?:GPU: )?([0-9.]+)%`, engine.Field{Name: steps.SeriesHitRate, Scale: engine.Percent}),
+var statistics = []engine.Gauge{
+	{Name: steps.SeriesPrompt, Before: []string{"Avg prompt throughput: "}, After: " tokens/s"},
+	{Name: steps.SeriesOutput, Before: []string{"Avg generation throughput: "}, After: " tokens/s"},
+	{Name: steps.SeriesRunning, Before: []string{"Running: "}, After: " reqs"},
+	{Name: steps.SeriesWaiting, Before: []string{"Waiting: ", "Pending: "}, After: " reqs"},
+	{Name: steps.SeriesKVUsage, Before: []string{"KV cache usage: "}, After: "%", Scale: engine.Percent}, // the GPU's comes first
+	{Name: steps.SeriesHitRate, Before: []string{", Prefix cache hit rate: ", ", Prefix cache hit rate: GPU: "}, After: "%",
+		Scale: engine.Percent},
 }
 
 // startLines match the lines that vLLM logs at its start.

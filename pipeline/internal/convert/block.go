@@ -45,17 +45,14 @@ func newBlock(line int, prefix string) *openBlock {
 var digits = lazyregexp.New(`\d+`)
 
 // figureNeedles are parts of the labels and units of all figures that can open a bare block.
-var figureNeedles = needles{
+var figureNeedles = newNeedles(
 	"(ms)", "(s)", "(us)", "(sec", "hroughput", "HROUGHPUT", "atency", "ATENCY", "TTFT", "ttft", "TPOT", "tpot", "ITL", "itl", "E2E", "e2e",
 	"equests", "EQUESTS", "oken", "OKEN",
-}
+)
 
 // startsBare reports whether a line outside any block is a figure with its unit in the form of a
-// block. It then opens a block without its rule.
+// block. It then opens a block without its rule. The line has one of figureNeedles.
 func startsBare(line string) bool {
-	if strings.IndexByte(line, ':') < 0 || !figureNeedles.in(line) {
-		return false
-	}
 	e, ok := splitEntry((&openBlock{}).strip(line))
 	if !ok || !strings.Contains(e.label, " ") {
 		return false
@@ -170,7 +167,7 @@ func beginsLikeFigure(text string) bool {
 func beginsLikeLabel(text string) bool {
 	words := strings.Fields(strings.ToLower(text))
 	for n := 2; n <= min(len(words), 6); n++ {
-		if m := statPattern.FindStringSubmatch(strings.NewReplacer("-", " ").Replace(strings.Join(words[:n], " "))); m != nil &&
+		if m := statPattern.FindStringSubmatch(strings.ReplaceAll(strings.Join(words[:n], " "), "-", " ")); m != nil &&
 			latencyNames[m[2]] != "" {
 			return true
 		}

@@ -77,7 +77,7 @@ func (e *engineLog) take(line string, number int) bool {
 			return true
 		}
 		c = &engineCourse{}
-		e.courses[s.Engine] = c
+		e.courses[strings.Clone(s.Engine)] = c
 	}
 	for name, v := range s.Values {
 		if old, ok := e.peaks[name]; !ok || v > old {
@@ -85,6 +85,7 @@ func (e *engineLog) take(line string, number int) bool {
 		}
 	}
 	if c.lines++; (c.lines-1)%e.every == 0 {
+		s.Time, s.Engine = logTime(line), strings.Clone(s.Engine) // a part of a line keeps it in memory
 		c.even = append(c.even, s)
 		e.kept++
 	}
@@ -125,13 +126,10 @@ func (e *engineLog) forget() {
 	e.every, e.kept, e.others = 1, 0, 0
 }
 
-var (
-	engineName = lazyregexp.New(`\bEngine (\d{1,6}):|\b((?:DP\d{1,4} )?TP\d{1,4})\]`)
-	engineTime = lazyregexp.New(`(?:\b(\d{4})-)?\b(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?`)
-)
+var engineTime = lazyregexp.New(`(?:\b(\d{4})-)?\b(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?`)
 
-// parse reads one line. Text before the engine's own words, such as the name of a pod or a time,
-// does not matter.
+// parse reads one line, but for its time. Text before the engine's own words, such as the name of a
+// pod or a time, does not matter.
 func (e *engineLog) parse(line string) (EngineSample, bool) {
 	for _, read := range e.readers {
 		values, ok := read(line)
@@ -139,14 +137,67 @@ func (e *engineLog) parse(line string) (EngineSample, bool) {
 			continue
 		}
 		maps.DeleteFunc(values, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
-		s := EngineSample{Time: logTime(line), Values: values}
-		if m := engineName.FindStringSubmatch(line); m != nil {
-			s.Engine = cmp.Or(m[1], m[2])
-		}
-		return s, len(values) > 0
+		return EngineSample{Engine: engineName(line), Values: values}, len(values) > 0
 	}
 	return EngineSample{}, false
 }
+
+// engineName returns what a line calls its engine: the number of "Engine 000:", or "DP1 TP0" of
+// "DP1 TP0]", "" without either. Every line of a log comes here, so it is no regular expression.
+func engineName(line string) string {
+	const numbered, parallel = "Engine ", "TP"
+	name, first := "", len(line)
+	if at, digits := wordNumber(line, numbered, ':', 6); at >= 0 {
+		name, first = digits, at
+	}
+	at, digits := wordNumber(line, parallel, ']', 4)
+	if at < 0 {
+		return name
+	}
+	end := at + len(parallel) + len(digits)
+	for n := 1; n <= 4; n++ { // "DP1 " and its number of up to 4 digits
+		if from := at - len("DP ") - n; from >= 0 && boundary(line, from) && line[from:from+2] == "DP" && line[at-1] == ' ' &&
+			isDigits(line[from+2:at-1]) {
+			at = from
+			break
+		}
+	}
+	if at < first {
+		name = line[at:end]
+	}
+	return name
+}
+
+// wordNumber finds a word, then up to most digits, then a byte. It returns where the word begins, -1 if
+// nowhere, and the digits.
+func wordNumber(line, word string, end byte, most int) (at int, digits string) {
+	for from := 0; ; {
+		i := strings.Index(line[from:], word)
+		if i < 0 {
+			return -1, ""
+		}
+		at, from = from+i, from+i+1
+		rest := line[at+len(word):]
+		n := 0
+		for n < len(rest) && n < most && rest[n] >= '0' && rest[n] <= '9' {
+			n++
+		}
+		if n > 0 && n < len(rest) && rest[n] == end && boundary(line, at) {
+			return at, rest[:n]
+		}
+	}
+}
+
+// boundary reports whether a word can begin at a place.
+func boundary(line string, at int) bool {
+	if at == 0 {
+		return true
+	}
+	c := line[at-1]
+	return c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z')
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // logTime returns the first time in a line, zero if there is none.
 func logTime(line string) time.Time {

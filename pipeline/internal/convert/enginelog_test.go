@@ -173,3 +173,37 @@ func TestLogOfTooManyEngines(t *testing.T) {
 		t.Errorf("%d samples, warnings %q", len(runs[0].Engine), runs[0].Warnings())
 	}
 }
+
+// TestEngineNames: an engine is known by the number of vLLM's line and by the ranks of SGLang's, and by nothing that only looks so.
+func TestEngineNames(t *testing.T) {
+	for head, want := range map[string]string{
+		"Engine 000:": "000", "[x DP1 TP0]": "DP1 TP0", "[x DP12345 TP0]": "TP0", "[x TP12]": "TP12", "[x DPx TP1]": "TP1",
+		"[DP1 TP0] Engine 002:": "DP1 TP0", "Engine 002: TP1]": "002", "aEngine 1: Engine 2:": "2", "Engine 1234567:": "", "xTP0]": "", "TP]": "",
+		"TP12345]": "", "HTTP0] TP3]": "TP3",
+	} {
+		var lines []string
+		for i, engine := range []string{head, "Engine 999:"} {
+			lines = append(lines, fmt.Sprintf("INFO 09-02 13:08:%02d x] %s Avg prompt throughput: 1.0 tokens/s, Running: 3 reqs", 10+i, engine))
+		}
+		member := "engine " + want
+		if want == "" {
+			member = ""
+		}
+		if run := logged(t, lines...); !slices.ContainsFunc(run.Series, func(s result.Series) bool { return s.Member == member }) {
+			t.Errorf("%s: no series of %q in %+v", head, member, run.Series)
+		}
+	}
+}
+
+// TestLogLines: a line is read the same whatever stands before and behind its figures, and one that only looks like a figure is none.
+func TestLogLines(t *testing.T) {
+	run := logged(t, "INFO 09-02 13:08:10 x] Running: many reqs, Running: 7 reqs, Waiting: 5 requests, Pending: 4 reqs, "+
+		"Avg prompt throughput: 1.2.3 tokens/s, CPU-GPU KV cache usage: 25.0%, GPU KV cache usage: 50.0%, Prefix cache hit rate: GPU: 12.5%")
+	got := map[string]float64{}
+	for _, s := range run.Series {
+		got[s.Name] = s.V[0]
+	}
+	if want := map[string]float64{"running": 7, "waiting": 4, "kv_usage": 0.25, "hit_rate": 0.125}; !cmp.Equal(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+}

@@ -117,9 +117,11 @@ func labelWords(label string) (words, unit string) {
 	} else {
 		s, unit = cutUnitWithin(s)
 	}
-	s = strings.NewReplacer("_", " ", "-", " ", "(", "", ")", "").Replace(s)
+	s = betweenWords.Replace(s)
 	return strings.Join(strings.Fields(s), " "), unit
 }
+
+var betweenWords = strings.NewReplacer("_", " ", "-", " ", "(", "", ")", "")
 
 // cutUnitWithin removes a unit of time that is not at the end of a label as units usually are.
 func cutUnitWithin(s string) (body, unit string) {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -145,8 +146,28 @@ func (r *Run) onlyDatasetParam(key string) (string, bool) {
 	return found, found != ""
 }
 
-// linePattern matches a setting on its own line: "num_prompts: 8", "seq_length = 80".
-var linePattern = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_ -]{0,40}?)\s*[:=]\s*(\S.{0,200}?)\s*$`)
+// settingOf reads a setting on its own line: "num_prompts: 8", "seq_length = 80", also as an item of a
+// list or with a name in bold. Most lines of a log come here, so it is no regular expression.
+func settingOf(line string) (key, value string, ok bool) {
+	const longestKey, longestValue = 41, 201
+	line = strings.TrimLeft(strings.ReplaceAll(line, "**", ""), "-* ")
+	at := 0
+	for at < len(line) && isKeyByte(line[at]) {
+		at++
+	}
+	key = strings.TrimRight(line[:at], " \t")
+	if len(key) == 0 || len(key) > longestKey || (key[0]|0x20) < 'a' || (key[0]|0x20) > 'z' || at == len(line) ||
+		strings.Contains(key, "\t") || line[at] != ':' && line[at] != '=' {
+		return "", "", false
+	}
+	value = strings.Trim(line[at+1:], " \t\n\f\r")
+	return key, value, value != "" && utf8.RuneCountInString(value) <= longestValue
+}
+
+// isKeyByte reports whether a byte can be part of a setting's name, or stand between it and the colon.
+func isKeyByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == ' ' || c == '-' || c == '\t'
+}
 
 // assignments parses the settings in a heading: "input_len=256, qps = 2, 4, 6, 8". A list is one
 // value, joined by ", ".

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/servegate/pipeline/internal/lazyregexp"
 )
@@ -13,8 +12,6 @@ import (
 var serverPattern = lazyregexp.New(
 	`(?:\bvllm\s+serve\b|vllm\.entrypoints\.(?:openai\.)?api_server\b|sglang\.launch_server\b|\bsglang\s+serve\b|\btrtllm-serve\b|` +
 		`\bdocker\s+run\b.*(?:vllm/vllm-openai|lmsysorg/sglang)\S*)`)
-
-var serverNeedles = sync.OnceValue(func() needles { return needlesOf(serverPattern.String()) })
 
 // serverPrefix begins the parameters from arguments of the server command.
 const serverPrefix = "serve_"
@@ -25,7 +22,7 @@ const serverDefault = "default"
 // isServerCommand distinguishes a server command from a heading that names one, and from a line of
 // its log.
 func isServerCommand(line string) bool {
-	return serverNeedles().in(line) && serverPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") ||
+	return serverPattern.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") ||
 		strings.HasSuffix(strings.TrimSpace(line), `\`)) && !heading.MatchString(line)
 }
 

@@ -43,25 +43,11 @@ var progress = map[string]string{
 	"maximum request concurrency": "max_concurrency", "max request concurrency": "max_concurrency",
 }
 
-// maySet reports whether a line can be a setting: a word, then soon a colon or an equals sign.
-func maySet(line string) bool {
-	const longest = 64
-	line = strings.TrimLeft(line, "-* ")
-	if line == "" || (line[0]|0x20) < 'a' || (line[0]|0x20) > 'z' {
-		return false
-	}
-	return strings.IndexAny(line[:min(len(line), longest)], ":=") > 0
-}
+// isProgress reports whether the name of a setting is one of them.
+func isProgress(key string) bool { return progress[strings.ToLower(key)] != "" }
 
-// setting reads a line that may be a setting.
-func (s *surroundings) setting(line string) {
-	// Pages write **Model:** as a name in bold, and lists begin with a dash.
-	line = strings.TrimLeft(strings.ReplaceAll(line, "**", ""), "-* ")
-	m := linePattern.FindStringSubmatch(line)
-	if m == nil {
-		return
-	}
-	key, value := m[1], m[2]
+// setting keeps a setting of a line.
+func (s *surroundings) setting(key, value string) {
 	if name, ok := progress[strings.ToLower(key)]; ok {
 		value, _, _ = strings.Cut(value, "(") // 1.0 (Poisson process)
 		s.own(map[string]string{name: value})

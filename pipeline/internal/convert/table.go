@@ -29,8 +29,11 @@ const maxTableRows = 10_000
 func (t *textReader) inTable(line string) bool {
 	line = barred(line)
 	if t.table == nil {
+		if !strings.Contains(line, "|") || !tableRule.MatchString(line) {
+			return false
+		}
 		before := barred(t.before)
-		if !strings.Contains(line, "|") || !tableRule.MatchString(line) || !strings.Contains(before, "|") || tableRule.MatchString(before) {
+		if !strings.Contains(before, "|") || tableRule.MatchString(before) {
 			return false
 		}
 		header := tableCells(before)
@@ -55,7 +58,8 @@ func (t *textReader) inTable(line string) bool {
 func barred(line string) string {
 	trimmed := strings.TrimSpace(line)
 	grid := strings.HasPrefix(trimmed, "+") && strings.Trim(trimmed, "+-=:") == ""
-	if !grid && strings.IndexFunc(line, isDrawing) < 0 {
+	const lead = 0xe2 // first byte of all of them
+	if !grid && (strings.IndexByte(line, lead) < 0 || strings.IndexFunc(line, isDrawing) < 0) {
 		return line
 	}
 	rule := grid || strings.IndexFunc(trimmed, func(c rune) bool { return c != ' ' && !isDrawing(c) && !strings.ContainsRune("+-=", c) }) < 0
@@ -422,7 +426,7 @@ func unitInValue(label, value string) (string, string) {
 	if m == nil {
 		return label, value
 	}
-	unit := strings.NewReplacer("μs", "us", "tokens/sec", "tokens/s", "requests/sec", "requests/s").Replace(m[2])
+	unit := unitNames.Replace(m[2])
 	if _, own := labelWords(label); own == unit {
 		return label, m[1] // both have it
 	}
@@ -437,6 +441,8 @@ func unitInValue(label, value string) (string, string) {
 	}
 	return label, value
 }
+
+var unitNames = strings.NewReplacer("μs", "us", "tokens/sec", "tokens/s", "requests/sec", "requests/s")
 
 func isTimeUnit(unit string) bool {
 	_, ok := timeShift[unit]

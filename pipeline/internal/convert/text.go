@@ -16,7 +16,7 @@ import (
 // readText finds the printed blocks and the tables in a log or a page.
 func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	t := &textReader{source: name, opt: opt, commands: opt.Tools.commands(), engine: newEngineLog(opt.Tools)}
-	t.needles = needlesOf(t.commands.String())
+	t.needles = needlesOf(t.commands.String(), serverPattern.String())
 	for {
 		line, complete, err := readLine(r, opt.Limits.Line)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -85,7 +85,7 @@ type textReader struct {
 	errs   []error
 
 	commands *regexp.Regexp // of the tools
-	needles  needles        // of commands
+	needles  *needles       // of commands, those of servers too
 	around   surroundings
 	engine   *engineLog
 	block    *openBlock
@@ -115,8 +115,11 @@ func (t *textReader) missed(labels, values []string) {
 // whyNot returns why a label that looks like a measured figure is none, "" if it does not look like
 // one.
 func whyNot(label, value string) string {
-	label, value = unitInValue(strings.TrimSpace(label), strings.TrimSpace(value))
-	if _, ok := figureOf(label); ok || !isNumberLike(value) {
+	if !isNumberLike(value) {
+		return ""
+	}
+	label, _ = unitInValue(strings.TrimSpace(label), strings.TrimSpace(value))
+	if _, ok := figureOf(label); ok {
 		return ""
 	}
 	words, unit := labelWords(label)
@@ -188,7 +191,8 @@ func (t *textReader) part(line string, complete bool) {
 	if t.inTable(line) {
 		return
 	}
-	if startsBare(line) {
+	figures := strings.IndexByte(line, ':') >= 0 && figureNeedles.in(line)
+	if figures && startsBare(line) {
 		t.block = &openBlock{line: t.line, bare: true}
 		if title, ok := strings.CutSuffix(strings.TrimSpace(t.before), ":"); ok && strings.IndexByte(title, ':') < 0 {
 			t.block.title = title
@@ -196,7 +200,7 @@ func (t *textReader) part(line string, complete bool) {
 		t.inBlock(line, complete)
 		return
 	}
-	if len(t.runs) == 0 && len(t.near) < maxNear && figureNeedles.in(line) {
+	if figures && len(t.runs) == 0 && len(t.near) < maxNear {
 		if e, ok := splitEntry(line); ok {
 			t.missed([]string{e.label}, []string{e.value})
 		}
@@ -254,7 +258,7 @@ func (t *textReader) closeReport() {
 
 // outside finds parameters around the results.
 func (t *textReader) outside(line string) {
-	if t.command != "" || t.isCommand(line) || isServerCommand(line) {
+	if t.command != "" || t.needles.in(line) && (t.isCommand(line) || isServerCommand(line)) {
 		t.inCommand(line)
 		return
 	}
@@ -263,8 +267,10 @@ func (t *textReader) outside(line string) {
 		return
 	}
 	if m := headingOf(line); m != nil {
-		if name, _, _ := strings.Cut(m[2], ":"); progress[strings.ToLower(strings.TrimSpace(name))] != "" { // a log in a comment
-			t.around.setting(m[2])
+		if name, _, _ := strings.Cut(m[2], ":"); isProgress(strings.TrimSpace(name)) { // a log in a comment
+			if key, value, ok := settingOf(m[2]); ok {
+				t.around.setting(key, value)
+			}
 			return
 		}
 		t.around.heading(len(m[1]), m[2])
@@ -274,8 +280,9 @@ func (t *textReader) outside(line string) {
 		t.fence = t.line
 		return
 	}
-	if text := strings.TrimSpace(line); maySet(text) && !logLine.MatchString(line) {
-		t.around.setting(text)
+	key, value, ok := settingOf(strings.TrimSpace(line))
+	if ok && (isProgress(key) || !strings.Contains(key, " ")) && !logLine.MatchString(line) {
+		t.around.setting(key, value)
 	}
 }
 
@@ -299,7 +306,7 @@ func isFence(line string) bool {
 
 // isCommand distinguishes a command from a heading that names one.
 func (t *textReader) isCommand(line string) bool {
-	return t.needles.in(line) && t.commands.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") ||
+	return t.commands.MatchString(line) && !logLine.MatchString(line) && (strings.Contains(line, " --") ||
 		!heading.MatchString(line))
 }
 
@@ -334,7 +341,7 @@ func (t *textReader) inBlock(line string, complete bool) {
 	}
 	switch {
 	case text == "":
-	case t.isCommand(line) || isServerCommand(line):
+	case t.needles.in(line) && (t.isCommand(line) || isServerCommand(line)):
 		t.closeBlock("a command follows")
 		t.within = true
 		t.outside(line)

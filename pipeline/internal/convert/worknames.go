@@ -133,6 +133,10 @@ func isKnownParam(key string) bool {
 
 // isNumberLike reports whether a cell holds a number, with or without a unit.
 func isNumberLike(cell string) bool {
-	_, err := parseNumber(withoutUnit(strings.Trim(strings.TrimSpace(cell), "`*~≈")), 0)
+	cell = strings.Trim(strings.TrimSpace(cell), "`*~≈")
+	if trimmed := strings.TrimSpace(cell); trimmed == "" || trimmed[0] > '9' {
+		return false
+	}
+	_, err := parseNumber(withoutUnit(cell), 0)
 	return err == nil
 }
