@@ -15,7 +15,7 @@ import (
 // realClients runs examples/drivers: five load generators measure one launch of a real
 // vLLM. Our own is not held to its schedule, since the machine may have other work. Each file is
 // imported as it is, agrees with itself and with the server's own counters, and is compared with
-// the others as far as their definitions go.
+// the others as far as their definitions go. Of the launch, the result holds what vLLM reported.
 func realClients(t *testing.T, venv string) {
 	t.Helper()
 	for _, client := range []string{"clients/bin/guidellm", "aiperf/bin/aiperf"} {
@@ -58,6 +58,8 @@ func realClients(t *testing.T, venv string) {
 		plausible(t, name, runs[name], ids)
 	}
 	comparedFiles(t, out, runs)
+	checkLaunches(t, doc)
+	checkObserved(t, runs["ours"], 16)
 }
 
 // plausible holds a client to what any must see of this server, on a machine as busy as it

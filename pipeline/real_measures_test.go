@@ -28,6 +28,7 @@ func realMeasures(t *testing.T, venv string) {
 	if run.Status != result.RunOK {
 		t.Fatalf("%s: %s", run.Status, run.Reason)
 	}
+	checkObserved(t, run, 384)
 	drafted, accepted := drafts(t, out)
 	t.Logf("%v; the log says %g of %g", run.Metrics, accepted, drafted)
 	same := func(what string, got, want, margin float64) {

@@ -102,6 +102,9 @@ func sendShapes(t *testing.T, url string) {
 			if tt.output > 0 && got.Output != shapeRequests*tt.output {
 				t.Errorf("%d output tokens, want %d", got.Output, shapeRequests*tt.output)
 			}
+			if name == "completions" && got.Input != shapeRequests*shapeInput {
+				t.Errorf("%d input tokens, want %d", got.Input, shapeRequests*shapeInput)
+			}
 		})
 	}
 	text, code := pipeline(t, t.TempDir(), "load", "--url", url, "--model", "nobody", "--requests", "1", "--input-len", "8",

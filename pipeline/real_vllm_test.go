@@ -150,9 +150,13 @@ func ungated(t *testing.T, name string) string {
 	return file
 }
 
-// realExample runs a side of examples/vllm-cpu on a real vLLM: the result holds what the server reported.
+// realExample runs a side of examples/vllm-cpu on a real vLLM: the result holds what the server reported. realClients
+// and realMeasures demand the same of a server that they need anyway.
 func realExample(t *testing.T, venv string) {
 	t.Helper()
+	if !*full {
+		t.Skip("repeats what clients and measures show: -full")
+	}
 	out := filepath.Join(t.TempDir(), "run")
 	file := ungated(t, "vllm-cpu")
 	keepLogs(t, out)
@@ -167,7 +171,7 @@ func realExample(t *testing.T, venv string) {
 		t.Errorf("exit status %d, the run is %s with %d launches", code, doc.Status, len(doc.Launches))
 	}
 	checkLaunches(t, doc)
-	checkObserved(t, doc)
+	checkObserved(t, doc.Benchmarks[0].Cells[0].Runs[0], 32)
 }
 
 // checkLaunches holds each launch to what a start of vLLM reports: states with their times,
@@ -203,28 +207,21 @@ func hasPrefix(m map[string]string, prefix string) bool {
 	return false
 }
 
-// checkObserved holds each run to the counters and series that a watched vLLM has.
-func checkObserved(t *testing.T, doc *result.Document) {
+// checkObserved holds a run to the counter of answers of so many tokens, and to the series that a watched vLLM has.
+func checkObserved(t *testing.T, r result.Run, tokens int) {
 	t.Helper()
-	for _, c := range doc.Benchmarks[0].Cells {
-		for _, r := range c.Runs {
-			if r.Status != result.RunOK {
-				continue
-			}
-			// The prompts and answers of the measured requests, and nothing of the warm-up.
-			if got, want := r.Server["generation_tokens"], float64(r.Sent*32); got != want {
-				t.Errorf("%s: the server generated %v tokens during a run, want %v", c.Target, got, want)
-			}
-			found := map[string]bool{}
-			for _, s := range r.Series {
-				found[s.Source+" "+s.Name] = len(s.T) > 0 && len(s.T) == len(s.V)
-			}
-			for _, want := range []string{"metrics running", "metrics waiting", "metrics kv_usage", "metrics generation_throughput", "log running",
-				"log generation_throughput", "client ttft", "client lag"} {
-				if !found[want] {
-					t.Errorf("%s: a run has no series %s, only %v", c.Target, want, found)
-				}
-			}
+	// The answers of the measured requests, and nothing of the warm-up.
+	if got, want := r.Server["generation_tokens"], float64(r.Sent*tokens); got != want {
+		t.Errorf("the server generated %v tokens during a run, want %v", got, want)
+	}
+	found := map[string]bool{}
+	for _, s := range r.Series {
+		found[s.Source+" "+s.Name] = len(s.T) > 0 && len(s.T) == len(s.V)
+	}
+	for _, want := range []string{"metrics running", "metrics waiting", "metrics kv_usage", "metrics generation_throughput", "log running",
+		"log generation_throughput", "client ttft", "client lag"} {
+		if !found[want] {
+			t.Errorf("a run has no series %s, only %v", want, found)
 		}
 	}
 }
