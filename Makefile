@@ -69,10 +69,11 @@ packages: tester
 	$(if $(FULL),$(TESTS) run $(LOG) $(JOBS) -timeout 75m $(filter-out $(PROPERTIES),$(LONG)) $(FULL))
 	$(if $(FULL),$(TESTS) run $(LOG) $(JOBS) -timeout 75m $(filter $(LONG),$(PROPERTIES)) $(RAPID) $(FULL))
 
-# ONLY='-run X' or '-skip X' selects a group of the tests of the whole program.
+# ONLY='-run X' or '-skip X' selects a group of the tests of the whole program, which start bin/pipeline.
 bin/pipeline.test: FORCE
 	$(GO) test -c -vet=off -ldflags '-s -w' -o $@ ./pipeline
-program: tester bin/pipeline.test
+program: export PIPELINE_PROGRAM ?= $(CURDIR)/bin/pipeline
+program: build tester bin/pipeline.test
 	$(TESTS) binary $(LOG) ./pipeline bin/pipeline.test -test.timeout=75m -test.parallel=$(PARALLEL) $(ONLY) $(FULL)
 FORCE:
 

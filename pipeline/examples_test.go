@@ -71,7 +71,7 @@ func inCI() bool { return len(required()) > 0 }
 // pipeline runs the program in a folder and returns its output and exit status.
 func pipeline(tb testing.TB, dir string, args ...string) (string, int) {
 	tb.Helper()
-	path, err := exec.LookPath("pipeline") // testscript.Main puts this test binary there
+	path, err := exec.LookPath("pipeline") // TestMain puts it there
 	if err != nil {
 		tb.Fatal(err)
 	}

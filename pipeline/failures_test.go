@@ -219,7 +219,7 @@ func marked(t *testing.T, dir string, args ...string) (string, int) {
 
 func markedCommand(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
-	path, err := exec.LookPath("pipeline") // testscript.Main puts this test binary there
+	path, err := exec.LookPath("pipeline") // TestMain puts it there
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func needKubernetes(t *testing.T) *kubernetesRig {
 	if err != nil {
 		skipOrFail(t, "kubernetes", err.Error())
 	}
-	self, err := exec.LookPath("pipeline") // testscript.Main puts this test binary there
+	self, err := exec.LookPath("pipeline") // TestMain puts it there
 	if err != nil {
 		t.Fatal(err)
 	}

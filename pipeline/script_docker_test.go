@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -142,15 +143,15 @@ func runID(dir string) (string, error) {
 	return first.RunID, nil
 }
 
-// simulatorImage builds the simulator's image of the test binary and puts its name into
+// simulatorImage builds the simulator's image of the program and puts its name into
 // the variable IMAGE.
 func simulatorImage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: simulatorimage")
 	}
-	self, err := os.Executable()
+	program, err := exec.LookPath("pipeline")
 	ts.Check(err)
-	ref, err := docker.SimulatorImage(context.Background(), dockerHost(), self)
+	ref, err := docker.SimulatorImage(context.Background(), dockerHost(), program)
 	ts.Check(err)
 	ts.Setenv("IMAGE", ref)
 }

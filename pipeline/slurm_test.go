@@ -106,7 +106,7 @@ func (r *slurmRig) file(t *testing.T) string {
 
 func slurmRun(t *testing.T, more ...string) []string {
 	t.Helper()
-	self, err := exec.LookPath("pipeline") // testscript.Main puts this test binary there
+	self, err := exec.LookPath("pipeline") // TestMain puts it there
 	if err != nil {
 		t.Fatal(err)
 	}

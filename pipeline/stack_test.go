@@ -27,7 +27,7 @@ func stackFolder(t *testing.T) (folder string, args []string) {
 	if err := os.Chmod(filepath.Join(folder, "stack.sh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	program, err := exec.LookPath("pipeline") // testscript.Main puts this test binary there
+	program, err := exec.LookPath("pipeline") // TestMain puts it there
 	if err != nil {
 		t.Fatal(err)
 	}
