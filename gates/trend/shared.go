@@ -40,9 +40,9 @@ type Move struct {
 }
 
 const (
-	// heldSessions is the longest move, in sessions, that is blamed on the machine. A change of the code can make all
+	// HeldSessions is the longest move, in sessions, that is blamed on the machine. A change of the code can make all
 	// cells worse, too, and does not recover.
-	heldSessions = 7
+	HeldSessions = 7
 	// leastCells is the least number of cells that can move together.
 	leastCells = 5
 	// mostWorse is the share of the cells that have to be worse, by a share of their margins.
@@ -51,7 +51,7 @@ const (
 	priorSessions, leastPrior = 10, 5
 )
 
-// SharedMoves returns the episodes of at most seven sessions in which most cells of a machine were
+// SharedMoves returns the episodes of at most [HeldSessions] in which most cells of a machine were
 // worse together. A longer one is a change of a level like any other and not returned.
 func SharedMoves(f Fleet) []Move {
 	var moves []Move
@@ -86,7 +86,7 @@ func SharedMoves(f Fleet) []Move {
 			open.Change, open.Worse, open.Cells = m.Change, m.Worse, m.Cells
 		}
 		waiting = append(waiting, session)
-		if open.To-open.From > heldSessions {
+		if open.To-open.From > HeldSessions {
 			end(false)
 		}
 	}

@@ -23,6 +23,9 @@ var _ steps.Action = Action{}
 // ErrTimeout means that a command exceeded its timeout.
 var ErrTimeout = errors.New("the command took longer than its timeout")
 
+// ErrOutputFile means that the file for the outputs could not be made, so that the command was not started.
+var ErrOutputFile = errors.New("make the output file")
+
 // Run runs the command of obj and returns its declared outputs. Standard output and standard error go to
 // env.Log. A nonzero exit status is an error. When Run returns, the whole process group has ended.
 func (a Action) Run(ctx context.Context, env steps.ActionEnv, obj steps.Object) (map[string]string, error) {
@@ -86,7 +89,7 @@ func command(env steps.ActionEnv, obj steps.Object) (steps.Command, error) {
 func outputFile(folder string) (string, error) {
 	f, err := os.CreateTemp(folder, "pipeline-output-*")
 	if err != nil {
-		return "", fmt.Errorf("make the output file: %w", err)
+		return "", fmt.Errorf("%w: %w", ErrOutputFile, err)
 	}
 	return f.Name(), f.Close()
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -58,7 +59,7 @@ func (b *Builder) path(c Candidate) string    { return filepath.Join(b.builds(),
 func (b *Builder) receipt(c Candidate) string { return b.path(c) + ".json" }
 
 // Values returns a candidate's values for the file: its reference and, if there is a build, its folder and
-// outputs. If the build fails, the error is an UnbuildableError.
+// outputs. If the build command fails, the error is an UnbuildableError.
 func (b *Builder) Values(ctx context.Context, c Candidate, good Candidate) (map[string]string, error) {
 	values := map[string]string{"ref": c.Ref, "path": ""}
 	if b.Spec == nil {
@@ -88,10 +89,7 @@ func (b *Builder) make(ctx context.Context, c Candidate) (map[string]string, err
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if free(b.Folder) < leastFree {
-			return nil, fmt.Errorf("the disk of %s is full, so no commit can be built: %w", b.Folder, err)
-		}
-		return nil, errors.Join(&UnbuildableError{err}, remove(b.path(c)))
+		return nil, errors.Join(err, remove(b.path(c)))
 	}
 	text, err := json.Marshal(made{outputs})
 	if err != nil {
@@ -125,7 +123,8 @@ func (b *Builder) checkout(ctx context.Context, c Candidate) error {
 	return err
 }
 
-// run runs the command in the checkout, with limits on time and disk.
+// run runs the command in the checkout, with limits on time and disk. Its error is an UnbuildableError if the command
+// failed, and not if its log or its temporary folder did.
 func (b *Builder) run(ctx context.Context, c Candidate) (map[string]string, error) {
 	log, err := b.log(c)
 	if err != nil {
@@ -149,11 +148,17 @@ func (b *Builder) run(ctx context.Context, c Candidate) (map[string]string, erro
 			err = tooLarge(b.Spec.Disk)
 		}
 	}
-	err = errors.Join(err, log.Close(), os.RemoveAll(temp))
-	if err != nil {
-		err = fmt.Errorf("building %s: %w (%s)", c.Short(), err, log.name)
+	full := fullDisk(b.Folder, temp)
+	own := errors.Join(log.Close(), remove(temp))
+	switch {
+	case err != nil && full != "":
+		return nil, fmt.Errorf("the disk of %s is full, so no commit can be built: %w", full, errors.Join(err, own))
+	case own != nil || errors.Is(err, exec.ErrOutputFile):
+		return nil, fmt.Errorf("building %s: %w", c.Short(), errors.Join(err, own))
+	case err != nil:
+		return nil, &UnbuildableError{fmt.Errorf("building %s: %w (%s)", c.Short(), err, log.name)}
 	}
-	return outputs, err
+	return outputs, nil
 }
 
 func tooLarge(limit int64) error {
@@ -189,6 +194,15 @@ func sizeOf(ctx context.Context, dir string) (size int64) {
 	return size
 }
 
+// fullDisk returns the first of the folders whose disk is full, "" if none is.
+func fullDisk(folders ...string) string {
+	i := slices.IndexFunc(folders, func(dir string) bool { return free(dir) < leastFree })
+	if i < 0 {
+		return ""
+	}
+	return folders[i]
+}
+
 // free returns the free space on a folder's disk, in bytes.
 func free(dir string) uint64 {
 	var s unix.Statfs_t
@@ -198,11 +212,24 @@ func free(dir string) uint64 {
 	return s.Bavail * uint64(s.Bsize) //nolint:gosec // a size of blocks is above zero
 }
 
-// logFile is the log of a build, with secrets masked.
+// logFile is the log of a build, with secrets masked. It accepts what it cannot write, so that the command does not fail
+// by it, and Close returns the error.
 type logFile struct {
-	io.WriteCloser
-	file *os.File
-	name string
+	masked io.WriteCloser
+	file   *os.File
+	name   string
+
+	mu  sync.Mutex
+	err error
+}
+
+func (l *logFile) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		_, l.err = l.masked.Write(p)
+	}
+	return len(p), nil
 }
 
 func (b *Builder) log(c Candidate) (*logFile, error) {
@@ -214,10 +241,20 @@ func (b *Builder) log(c Candidate) (*logFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &logFile{b.Redact.Writer(f), f, name}, nil
+	return &logFile{masked: b.Redact.Writer(f), file: f, name: name}, nil
 }
 
-func (l *logFile) Close() error { return errors.Join(l.WriteCloser.Close(), l.file.Close()) }
+func (l *logFile) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		l.err = l.masked.Close()
+	}
+	if err := errors.Join(l.err, l.file.Close()); err != nil {
+		return fmt.Errorf("writing its log: %w", err)
+	}
+	return nil
+}
 
 // evict removes the least recently used builds.
 func (b *Builder) evict(using ...Candidate) error {

@@ -1,6 +1,7 @@
 package bisect
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,8 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/gates/culprit"
+	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/git"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports/bisection"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // The builds that were used last are kept, with those of the two sides.
@@ -90,5 +96,72 @@ func TestUndoneBetweenTheEnds(t *testing.T) {
 	want := []string{"c1 Slow was reverted by c3 Revert, so neither end has it: an end between the two shows what it did."}
 	if diff := cmp.Diff(want, d.Notes); diff != "" || d.Answer != bisection.None {
 		t.Errorf("%s: %s", d.Answer, diff)
+	}
+}
+
+// A build is the commit's failure if its command fails, and ours if its log or its temporary folder does.
+func TestWhoseFailureABuildIs(t *testing.T) {
+	sp := spawn.New(spawn.Options{Environ: os.Environ()})
+	t.Cleanup(sp.Close)
+	repo := git.Repo{Spawner: sp, Dir: t.TempDir()}
+	for _, args := range [][]string{{"init", "--quiet"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "One"}} {
+		if _, err := repo.Run(t.Context(), args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ref, err := repo.Line(t.Context(), "rev-parse", "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Candidate{Ref: ref}
+	none := func(*testing.T, string) {}
+	for name, tt := range map[string]struct {
+		command string
+		prepare func(t *testing.T, folder string)
+		ours    bool
+		want    string // of the error
+	}{
+		"it builds":     {"echo made", none, false, ""},
+		"it fails":      {"echo made; exit 1", none, false, "exit status 1"},
+		"too large":     {"head -c 200000 /dev/zero > big", none, false, "more than disk"},
+		"disk of log":   {"echo made", fullLog(c), true, "writing its log"},
+		"fails as well": {"echo made; exit 1", fullLog(c), true, "writing its log"},
+		"no logs": {"echo made", func(t *testing.T, folder string) {
+			if err := os.WriteFile(filepath.Join(folder, "logs"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, true, "logs"},
+		"no temporary folder": {"echo made", func(t *testing.T, folder string) { t.Setenv("TMPDIR", filepath.Join(folder, "none")) }, true,
+			"none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &Builder{Repo: repo, Folder: t.TempDir(), Spec: &config.BisectBuild{Disk: 100_000, Command: steps.Object{Attrs: map[string]cty.Value{
+				"command": cty.ListVal([]cty.Value{cty.StringVal("sh"), cty.StringVal("-c"), cty.StringVal(tt.command)})}}}}
+			tt.prepare(t, b.Folder)
+			_, err := b.Values(t.Context(), c, c)
+			if tt.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if _, blamed := errors.AsType[*UnbuildableError](err); err == nil || blamed == tt.ours || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("blamed: %t, %v", blamed, err)
+			}
+		})
+	}
+}
+
+// fullLog makes the log of a candidate a device that is full.
+func fullLog(c Candidate) func(*testing.T, string) {
+	return func(t *testing.T, folder string) {
+		t.Helper()
+		if _, err := os.Stat("/dev/full"); err != nil {
+			t.Skip("there is no /dev/full")
+		}
+		logs := filepath.Join(folder, "logs")
+		if err := errors.Join(os.Mkdir(logs, 0o700), os.Symlink("/dev/full", filepath.Join(logs, c.Short()+".log"))); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -59,8 +59,8 @@ func (t tries) count(a *app, p *plan.Plan) {
 	if err != nil {
 		fmt.Fprintf(a.Err, "warning: %s\n", escape.Line(err.Error(), 400))
 	}
-	if p.Attempt > len(earlier)+1 || err != nil && p.Attempt > 1 {
-		p.AgainUnknown(p.Attempt)
+	if least := max(p.Attempt, len(earlier)+1); err != nil && least > 1 || least > len(earlier)+1 {
+		p.AgainUnknown(least)
 		return
 	}
 	var red []string

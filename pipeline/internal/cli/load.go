@@ -18,6 +18,7 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // loadFlags holds the flags of `pipeline load`. Flags with the same meaning have the same names as in `vllm bench
@@ -46,11 +47,13 @@ type loadFlags struct {
 	realAnswers                   bool
 	search                        string
 	slo                           []string
+	given                         map[string]bool // the flags that were given, by name
 }
 
 func (a *app) loadCommand() *cobra.Command {
 	var f loadFlags
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "load --url URL --model NAME",
 		Short: "Send a load to a server and print what it measured",
 		Long: "Runs the load generator alone against a server that already answers, and prints the\nresult block of `vllm bench serve`, or " +
@@ -60,6 +63,8 @@ func (a *app) loadCommand() *cobra.Command {
 			"    --input-len 1024 --output-len 128 --rate 4 --requests 200",
 		Args: cobra.NoArgs,
 		RunE: interruptible(func(ctx context.Context, _ []string) error {
+			f.given = map[string]bool{}
+			cmd.Flags().Visit(func(flag *pflag.Flag) { f.given[flag.Name] = true })
 			if f.calibrate && f.search != "" {
 				return exit(exitUsage, errors.New("--calibrate measures this client, and --search a server: leave one out"))
 			}
@@ -195,6 +200,10 @@ func (f loadFlags) loadModel(arrivals load.Arrivals) (steps.Load, error) {
 		return l, fmt.Errorf("--rate %q must be a number above 0, or inf", f.rate)
 	}
 	switch {
+	case f.trace && f.given["rate"]:
+		return l, errors.New("--rate does not apply to --trace-times, which sends at the times of the trace: leave one out")
+	case f.given["burstiness"] && (f.trace || math.IsInf(rate, 1) && f.search == ""):
+		return l, errors.New("--burstiness is of the gaps between requests at a --rate, and none is given")
 	case f.trace:
 		l.Arrival = load.Trace
 	case math.IsInf(rate, 1) && f.concurrency > 0:

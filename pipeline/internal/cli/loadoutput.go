@@ -98,6 +98,29 @@ func (f loadFlags) sglangOptions(opt load.Options) load.SGLangOptions {
 	return o
 }
 
+// datasetFlags are the flags that set an argument of a dataset, in the order of the help, with its name.
+var datasetFlags = []struct{ flag, argument string }{
+	{"dataset-path", "path"}, {"input-len", "input_len"}, {"output-len", "output_len"}, {"prefix-len", "prefix_len"},
+	{"num-prefixes", "num_prefixes"}, {"suffix-len", "suffix_len"}, {"turns", "turns"}, {"users", "users"}, {"system-len", "system_len"},
+	{"trace-scale", "time_scale"}, {"real-answers", "real_answers"},
+}
+
+// checkDatasetFlags returns an error if a given flag sets an argument that the dataset does not have.
+func (f loadFlags) checkDatasetFlags(kind dataset.Kind) error {
+	var has []string
+	for _, d := range datasetFlags {
+		if kind.Has(d.argument) {
+			has = append(has, "--"+d.flag)
+		}
+	}
+	for _, d := range datasetFlags {
+		if f.given[d.flag] && !kind.Has(d.argument) {
+			return fmt.Errorf("--%s does not apply to --dataset %s, which takes %s", d.flag, kind.Name, strings.Join(has, ", "))
+		}
+	}
+	return nil
+}
+
 // setDataset describes the dataset of `pipeline load` from the flags that its kind supports. The user may read any of
 // their files.
 func (f loadFlags) setDataset(kinds dataset.Kinds, d *steps.Dataset) (*dataset.Files, error) {
@@ -107,10 +130,13 @@ func (f loadFlags) setDataset(kinds dataset.Kinds, d *steps.Dataset) (*dataset.F
 	if err != nil {
 		return nil, err
 	}
+	if err := f.checkDatasetFlags(kind); err != nil {
+		return nil, err
+	}
 	if kind.Has("input_len") {
 		d.InputMin, d.InputMax = f.input, f.input
 	}
-	if !kind.OwnLengths {
+	if !kind.OwnLengths || f.given["output-len"] {
 		d.OutputMin, d.OutputMax = f.output, f.output
 	}
 	if kind.Has("prefix_len") {
@@ -133,9 +159,6 @@ func (f loadFlags) setDataset(kinds dataset.Kinds, d *steps.Dataset) (*dataset.F
 	}
 	if err := dataset.CheckEndpoint(*d, f.endpoint); err != nil {
 		return nil, err
-	}
-	if f.realAnswers && !kind.Has("real_answers") {
-		return nil, errors.New("--real-answers needs --dataset chat")
 	}
 	if err := files.Check(*d); err != nil || d.Path == "" {
 		return files, err

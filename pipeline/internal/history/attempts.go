@@ -58,7 +58,7 @@ const (
 )
 
 // Earlier returns the attempts at a change, oldest first. It skips broken lines after a full disk
-// or a crash.
+// or a crash. With an error it returns the attempts that were read before it.
 func (a Attempts) Earlier(c Change) ([]Attempt, error) {
 	f, err := os.Open(a.file(c))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,6 +78,9 @@ func (a Attempts) Earlier(c Change) ([]Attempt, error) {
 			out = append(out, read)
 			seen[read.ID] = true
 		}
+	}
+	if err := lines.Err(); err != nil {
+		return out, fmt.Errorf("reading earlier attempts: %w", err)
 	}
 	return out, nil
 }

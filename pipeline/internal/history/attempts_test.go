@@ -3,6 +3,7 @@ package history
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -62,5 +63,27 @@ func TestNotesAtOnceAreAllKept(t *testing.T) {
 	wg.Wait()
 	if runs, err := l.Earlier(Change{ID: "a"}); len(runs) != 20 || err != nil {
 		t.Errorf("%d runs, %v", len(runs), err)
+	}
+}
+
+// A ledger that cannot be read to its end is an error, beside what was read of it.
+func TestUnreadableAttempts(t *testing.T) {
+	change := Change{ID: "o/r#7"}
+	folder := Attempts{t.TempDir()}
+	if err := os.Mkdir(folder.file(change), 0o700); err != nil { // opens, and fails when read
+		t.Fatal(err)
+	}
+	if runs, err := folder.Earlier(change); len(runs) != 0 || err == nil {
+		t.Errorf("a folder in its place: %v, %v", runs, err)
+	}
+	long := Attempts{t.TempDir()}
+	if err := long.Note(change, Attempt{ID: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := long.Note(change, Attempt{ID: strings.Repeat("2", maxAttempt)}); err != nil {
+		t.Fatal(err)
+	}
+	if runs, err := long.Earlier(change); len(runs) != 1 || err == nil {
+		t.Errorf("a line without end: %d runs, %v", len(runs), err)
 	}
 }

@@ -84,6 +84,9 @@ func (g *gitStore) Append(ctx context.Context, name string, content []byte) erro
 		}
 		commit, err := g.commit(ctx, tip, name, blob)
 		if err != nil {
+			if errors.Is(err, ErrExists) && pushed != nil && g.holds(ctx, tip, name, blob) {
+				return nil // an earlier push succeeded, and its answer was lost
+			}
 			return err
 		}
 		if _, pushed = g.repo.Run(ctx, "push", "--quiet", g.remote, commit+":refs/heads/"+g.branch); pushed == nil {
@@ -167,6 +170,12 @@ func (g *gitStore) commit(ctx context.Context, tip, name, blob string) (string, 
 		args = append(args, "-p", tip)
 	}
 	return g.repo.Line(ctx, args...)
+}
+
+// holds reports whether a commit has a record with the content of the blob.
+func (g *gitStore) holds(ctx context.Context, commit, name, blob string) bool {
+	there, err := g.repo.Line(ctx, "rev-parse", "--verify", "--quiet", commit+":"+path.Join(folder, name))
+	return err == nil && there == blob
 }
 
 // Read reads all records of the branch at once.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
 	"pgregory.net/rapid"
 )
 
@@ -334,4 +336,46 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("a record that was read cannot be written: %v", err)
 		}
 	})
+}
+
+// deaf is a spawner that carries out a push and loses its answer, as often as lost says.
+type deaf struct {
+	steps.Spawner
+	lost int
+}
+
+func (d *deaf) Spawn(ctx context.Context, c steps.Command) (steps.Child, error) {
+	child, err := d.Spawner.Spawn(ctx, c)
+	if err == nil && slices.Contains(c.Argv, "push") && d.lost > 0 {
+		d.lost--
+		return unanswered{child}, nil
+	}
+	return child, err
+}
+
+type unanswered struct{ steps.Child }
+
+func (u unanswered) Wait() error {
+	if err := u.Child.Wait(); err != nil {
+		return err
+	}
+	return errors.New("the remote end hung up unexpectedly")
+}
+
+func TestPushWhoseAnswerIsLost(t *testing.T) {
+	sp := spawn.New(spawn.Options{Environ: os.Environ()})
+	t.Cleanup(sp.Close)
+	s, err := Open(t.Context(), "git:"+bare(t), Options{Spawner: &deaf{sp, 2}, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	want := []Record{session(1, 0.1), session(2, 0.2)}
+	add(t, s, want...)
+	if diff := cmp.Diff(want, load(t, s).Records); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := Add(t.Context(), s, session(1, 0.3)); !errors.Is(err, ErrExists) {
+		t.Errorf("another record of the same name was added: %v", err)
+	}
 }

@@ -78,8 +78,8 @@ func (f *fleet) warning(m trend.Move, runs []string) string {
 	what := fmt.Sprintf("On %s %d of %d cells were worse together, by %s in the median, in %s from %s to %s.", f.machine, m.Worse, m.Cells,
 		humanize.Percent(m.Change), humanize.Count(m.To-m.From, "session"), date(m.From), date(m.To-1))
 	if m.Open {
-		return what + " Such a move is taken for the machine's for seven sessions, and is then judged like any other. If the code changed, " +
-			"compare the commits before and after by pipeline bisect."
+		return what + fmt.Sprintf(" Such a move is taken for the machine's for %s, and is then judged like any other. If the code changed, "+
+			"compare the commits before and after by pipeline bisect.", humanize.Count(trend.HeldSessions, "session"))
 	}
 	return what + " They recovered, so these sessions are taken for the machine's and count in no series."
 }

@@ -232,7 +232,7 @@ func TestMovesOfAMachine(t *testing.T) {
 	}{
 		"a neighbour that left": {slow(20, 23, all), 0,
 			"8 of 8 cells were worse together, by +10.0 % in the median, in 3 sessions from 2026-08-21 to 2026-08-23. They recovered"},
-		"one that is there":    {slow(27, 30, all), 0, "is taken for the machine's for seven sessions"},
+		"one that is there":    {slow(27, 30, all), 0, "is taken for the machine's for 7 sessions"},
 		"all cells for longer": {slow(20, 30, all), 8, ""},
 		"one cell":             {slow(20, 30, first), 1, ""},
 		"one cell, and a night": {func(n, c int) float64 { return max(slow(20, 30, first)(n, c), slow(25, 26, all)(n, c)) }, 1,
