@@ -173,7 +173,7 @@ func requests(e *entry) {
 	counts := fmt.Sprintf("%d of %d requests of the head failed, %d of %d of the base", head.Failed, head.Sent, base.Failed, base.Sent)
 	switch {
 	case !e.tested:
-		e.settle(Missing, "no requests were counted on both sides")
+		e.settle(Missing, "no requests were counted on both sides, so lost ones would go unseen")
 	case e.significantlyWorse():
 		e.settle(Regression, counts+": significantly more after Holm, run by run")
 	case e.significantlyBetter():

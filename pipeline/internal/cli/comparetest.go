@@ -79,7 +79,7 @@ func grouped(args []string, key func(path string) string) [][]string {
 	at := map[string]int{}
 	for _, arg := range args {
 		name, _, rest := sideLabels(arg)
-		if name == "" {
+		if name = cmp.Or(name, sideOf(arg)); name == "" {
 			name = "\x00" + key(filepath.ToSlash(rest))
 		}
 		i, ok := at[name]
@@ -161,6 +161,9 @@ var notInName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 // sideName names a side after its files, without their numbers and their extension, or after their folder; A or B where
 // nothing is left.
 func sideName(arg string, i int) string {
+	if name := cleanName(sideOf(arg)); name != "" {
+		return name
+	}
 	path := strings.TrimSuffix(filepath.ToSlash(arg), "/")
 	folder, name := "", path
 	if at := strings.LastIndexByte(path, '/'); at >= 0 {
@@ -175,6 +178,15 @@ func sideName(arg string, i int) string {
 		}
 	}
 	return letter(nil, i)
+}
+
+// sideOf returns the value of the label side, by which gate --results names a side, "" without one.
+func sideOf(arg string) string {
+	if _, err := os.Stat(arg); err == nil {
+		return ""
+	}
+	labels, _ := convert.ParseLabels(arg)
+	return labels["side"]
 }
 
 // folderName returns the name of the folder that has the first file of a side.

@@ -31,7 +31,11 @@ func (r *Run) fill(entries []entry) error {
 
 // add reads one figure.
 func (r *Run) add(e entry) error {
-	e.label, e.value = unitInValue(e.label, e.value)
+	label, value := unitInValue(e.label, e.value)
+	if _, named := labelWords(e.label); label != e.label && isTimeUnit(named) {
+		r.infof("%s is read as %s: the value states another unit than its name", strings.TrimSuffix(e.label, ":"), e.value)
+	}
+	e.label, e.value = label, value
 	f, ok := figureOf(e.label)
 	if !ok {
 		return r.addOther(e)
@@ -176,6 +180,9 @@ func (r *Run) audit(name string, value any) { put(&r.Audit, name, value) }
 func (r *Run) finish() error {
 	if len(r.unread) > 0 {
 		r.infof("numbers whose meaning is not known here are kept as parameters: %s", quoted(r.unread))
+	}
+	if len(r.skipped) > 0 {
+		r.infof("rows whose meaning or unit is not known here are not read: %s", quoted(r.skipped))
 	}
 	r.sumTokens()
 	r.count()

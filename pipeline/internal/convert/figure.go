@@ -195,7 +195,7 @@ var timeShift = map[string]int{
 var knownUnits = map[string]bool{
 	"s": true, "sec": true, "secs": true, "second": true, "seconds": true, "req/s": true, "reqs/s": true, "requests/s": true, "tok/s": true,
 	"tokens/s": true, "token/s": true, "rps": true, "%": true,
-	"requests/sec": true, "tokens/sec": true, "tokens": true,
+	"requests/sec": true, "tokens/sec": true, "tokens": true, "per sec": true, "count": true,
 }
 
 // latencyNames are the names of groups of times in what tools print and store.

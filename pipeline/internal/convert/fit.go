@@ -233,7 +233,11 @@ func (f *fitting) fillSlot(s *slot) error {
 		return nil
 	}
 	c := &cell{values: s.cell.Values, hash: s.cell.Hash, runs: s.runs}
-	if slices.ContainsFunc(s.runs, func(r *Run) bool { return !r.Counts.FailedKnown }) {
+	switch {
+	case !slices.ContainsFunc(s.runs, func(r *Run) bool { return r.Counts != (Counts{}) }):
+		f.notef(serious, "results of the cell %s report no numbers of requests, which the comparison of success rates needs: those of "+
+			"completed and of failed requests, in a table as the columns completed and failed", name(c.values))
+	case slices.ContainsFunc(s.runs, func(r *Run) bool { return !r.Counts.FailedKnown }):
 		f.notef(serious, "results of the cell %s do not report how many requests failed: only their successes are counted", name(c.values))
 	}
 	if differs := differentWork(s.runs); differs != "" {

@@ -198,6 +198,17 @@ func (v *value) has(paths string) bool {
 
 func (v *value) is(kind jsontext.Kind) bool { return v != nil && v.kind == kind }
 
+// scalar reports whether the value is neither an object nor an array.
+func (v *value) scalar() bool { return v.kind != '{' && v.kind != '[' }
+
+// structure describes an object or an array for a message.
+func (v *value) structure() string {
+	if v.kind == '{' {
+		return "an object with " + clip(strings.Join(v.keys, ", "))
+	}
+	return fmt.Sprintf("a list of %d values", len(v.items))
+}
+
 // str returns the text of a string, number or literal; "" for null and structures.
 func (v *value) str() string {
 	if v == nil || v.kind == 'n' {

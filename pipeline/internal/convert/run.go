@@ -57,6 +57,8 @@ type Run struct {
 	meanTokens map[string]float64
 	// unread are columns with numbers of unknown meaning.
 	unread []string
+	// skipped are rows of a table of distributions that are not read.
+	skipped []string
 	// noData are times that the result names without a value.
 	noData map[string]bool
 	// steps are the steps of the last printed digit of metrics, by id, in their units.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/gates/foreign"
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // recognise returns the tool and the shape of an object, nil for none.
@@ -76,6 +77,9 @@ func (r *Run) readShape(s *foreign.Shape, root, item *value) error {
 	const most = 300 // a server's information must leave room for the settings of the run
 	var e entryList
 	at := func(path string) *value {
+		if path == "" {
+			return item
+		}
 		if whole, ok := strings.CutPrefix(path, "/"); ok {
 			return root.at(whole)
 		}
@@ -103,6 +107,9 @@ func (r *Run) readShape(s *foreign.Shape, root, item *value) error {
 			return err
 		}
 	}
+	if others := unreadTimes(s, at); len(others) > 0 {
+		r.infof("what is not known here is not read: %s", quoted(others))
+	}
 	if also := readers[s.Reader]; also != nil {
 		if err := also(root, item, r, &e); err != nil {
 			return err
@@ -110,6 +117,76 @@ func (r *Run) readShape(s *foreign.Shape, root, item *value) error {
 	}
 	return r.fill(e.entries)
 }
+
+var (
+	// looksLikeTime matches keys that name a time, whatever else they say.
+	looksLikeTime = lazyregexp.New(`(?i)ttft|tpot|itl|e2el|latency|latencies|time_to_|time_per_`)
+	// upperPercentile matches names of percentiles from the median on.
+	upperPercentile = lazyregexp.New(`^(?:.*_)?p[5-9]\d(?:\.?\d+)?$`)
+)
+
+// unreadTimes returns the paths of distributions beside those of a shape that it does not list, and of upper percentiles
+// of listed ones that it does not read.
+func unreadTimes(s *foreign.Shape, at func(string) *value) (out []string) {
+	known, first := map[string]bool{}, map[string]bool{} // paths, and first keys of statistics
+	for _, list := range [][]foreign.Field{s.Settings, s.Params, s.Audit, s.Figures} {
+		for _, f := range list {
+			known[f.Path] = true
+		}
+	}
+	for path := range s.Stats {
+		key, _, _ := strings.Cut(path, "/")
+		first[key] = true
+	}
+	parents := map[string]bool{}
+	for _, t := range s.Times {
+		known[t.Path] = true
+		parents[parentOf(t.Path)] = true
+	}
+	for _, t := range s.Times {
+		if v := at(t.Path); v.is('{') {
+			read := map[string]bool{}
+			for path, stat := range s.Stats {
+				if v.at(path) != nil {
+					read[stat], read[path[strings.LastIndexByte(path, '/')+1:]] = true, true
+				}
+			}
+			out = append(out, unreadPercentiles(t.Path, v, read)...)
+		}
+	}
+	for _, parent := range slices.Sorted(maps.Keys(parents)) {
+		o := at(parent)
+		if !o.is('{') {
+			continue
+		}
+		for i, key := range o.keys {
+			path := strings.TrimPrefix(parent+"/"+key, "/")
+			if known[path] || !looksLikeTime.MatchString(key) || !o.items[i].is('{') ||
+				!slices.ContainsFunc(o.items[i].keys, func(k string) bool { return first[k] }) {
+				continue
+			}
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// unreadPercentiles returns the paths of percentiles in a distribution, from the median on, other than those read.
+func unreadPercentiles(path string, v *value, read map[string]bool) (out []string) {
+	for i, key := range v.keys {
+		below := path + "/" + key
+		switch {
+		case key == "percentiles" && v.items[i].is('{'):
+			out = append(out, unreadPercentiles(below, v.items[i], read)...)
+		case v.items[i].scalar() && upperPercentile.MatchString(key) && !read[key[strings.LastIndexByte(key, '_')+1:]]:
+			out = append(out, below)
+		}
+	}
+	return out
+}
+
+// parentOf returns a path without its last key, "" for the root.
+func parentOf(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
 
 // fields keeps scalars among the first fields of an object as parameters.
 func (r *Run) fields(o *value, prefix string, most int) {
@@ -125,13 +202,21 @@ func (r *Run) fields(o *value, prefix string, most int) {
 func (r *Run) scalars(o *value, e *entryList) {
 	for i, key := range o.keys {
 		v := o.items[i]
-		f, ok := figureOf(key)
-		if ok && f.kind == latency && v.is('n') {
+		label, text := unitInValue(key, v.str())
+		f, ok := figureOf(label)
+		if ok && f.kind == latency && text == "" && v.scalar() {
 			put(&r.noData, f.group, true)
 		}
 		switch {
+		case !v.scalar():
+			if _, named := figureOf(key); named || looksLikeTime.MatchString(key) {
+				r.infof("%s is not read: it is %s and not a number", key, v.structure())
+			}
 		case ok && f.kind == param && measuredRate(key, v.str()):
 			e.add("request throughput", v)
+		case !ok && isLatency(key) && isNumberLike(text):
+			r.unread = append(r.unread, key)
+			r.setColumn(key, text)
 		case !ok || f.kind == param:
 			r.setColumn(key, v.str())
 		case f.group == "rtfx" && v.text == "0.0": // vLLM writes it for text too
@@ -145,8 +230,12 @@ func (r *Run) scalars(o *value, e *entryList) {
 type entryList struct{ entries []entry }
 
 func (e *entryList) add(label string, v *value) {
-	if text := v.str(); text != "" {
-		e.text(label, text, v.line)
+	switch {
+	case v == nil:
+	case !v.scalar():
+		e.text(label, v.structure(), v.line) // which is not a number, and is named so
+	case v.str() != "":
+		e.text(label, v.str(), v.line)
 	}
 }
 

@@ -122,6 +122,7 @@ func (t *textReader) closeTable() {
 	case isDistributions(table.header, labels):
 		t.distributions(table)
 	case areFigures(statsApart(table.header, first)):
+		table.ditto(t)
 		for _, row := range table.rows {
 			t.tableRun(table.header, row)
 		}
@@ -130,6 +131,38 @@ func (t *textReader) closeTable() {
 	default:
 		t.missed(table.header, first)
 		t.missed(labels, values)
+	}
+}
+
+// ditto refuses a table in which blank cells stand for the value above them: rows of different settings would become one
+// cell. It does so if two rows with a blank setting are alike in all others.
+func (t *openTable) ditto(r *textReader) {
+	settings := make([]bool, len(t.header))
+	for col, h := range t.header {
+		f, ok := figureOf(h)
+		settings[col] = (!ok || f.kind == param) && h != "" && !identity.MatchString(canonicalKey(h))
+	}
+	seen := map[string]bool{}
+	above := make([]bool, len(t.header))
+	for _, row := range t.rows {
+		var key strings.Builder
+		blank := -1
+		for col, cell := range row.cells[:min(len(row.cells), len(t.header))] {
+			if !settings[col] {
+				continue
+			}
+			if cell == "" && above[col] {
+				blank = col
+			}
+			above[col] = above[col] || cell != ""
+			key.WriteString(cell + "\x00")
+		}
+		if blank >= 0 && seen[key.String()] {
+			r.failAt(row.line, fmt.Sprintf("the cell of %s is blank, as in a row before it that is alike in all else: write out what it stands for",
+				clip(t.header[blank])))
+			return
+		}
+		seen[key.String()] = true
 	}
 }
 
@@ -237,8 +270,21 @@ func (t *textReader) distributions(table *openTable) {
 		}
 		entries = append(entries, run.distribution(table.header, row)...)
 	}
+	if others := otherColumns(table.header); len(others) > 0 {
+		run.infof("columns that are no statistic known here are not read: %s", quoted(others))
+	}
 	t.fail(run.fill(entries))
 	t.runs = append(t.runs, *run)
+}
+
+// otherColumns returns the headings of a table of distributions that are neither a statistic nor the unit.
+func otherColumns(header []string) (out []string) {
+	for _, h := range header[1:] {
+		if words, _ := labelWords(h); h != "" && statOf(h) == "" && words != "unit" && words != "units" {
+			out = append(out, h)
+		}
+	}
+	return out
 }
 
 // distribution reads the statistics of a row. The unit follows the name or each value. A row with
@@ -262,9 +308,7 @@ func (r *Run) distribution(header []string, row tableRow) []entry {
 				entries = append(entries, entry{label, value, row.line})
 				continue
 			}
-			if !slices.Contains(r.unread, row.cells[0]) {
-				r.unread = append(r.unread, row.cells[0])
-			}
+			r.skipRow(row.cells[0])
 		case single && f.kind != param && canonicalStat(stat) == "mean":
 			entries = append(entries, entry{row.cells[0], cell, row.line})
 		case canonicalStat(stat) == "mean" && isNumberLike(cell):
@@ -272,10 +316,17 @@ func (r *Run) distribution(header []string, row tableRow) []entry {
 				entries = append(entries, entry{label, withoutUnit(cell), row.line})
 				continue
 			}
-			r.unread = append(r.unread, row.cells[0])
+			r.skipRow(row.cells[0])
 		}
 	}
 	return entries
+}
+
+// skipRow notes the name of a row that is not read.
+func (r *Run) skipRow(name string) {
+	if !slices.Contains(r.skipped, name) {
+		r.skipped = append(r.skipped, name)
+	}
 }
 
 var (

@@ -119,8 +119,11 @@ func whyNot(label, value string) string {
 		return ""
 	}
 	label, _ = unitInValue(strings.TrimSpace(label), strings.TrimSpace(value))
-	if _, ok := figureOf(label); ok {
+	switch f, ok := figureOf(label); {
+	case ok && f.kind != latency && f.kind != rate:
 		return ""
+	case ok:
+		return clip(label) + " stands alone: a table of results has two figures at least, such as a second time or the completed requests"
 	}
 	words, unit := labelWords(label)
 	switch {

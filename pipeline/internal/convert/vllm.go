@@ -24,8 +24,9 @@ func isVLLM(o *value) bool {
 		return true
 	}
 	for i, key := range o.keys {
-		f, ok := figureOf(key)
-		if _, number := o.items[i].number(); ok && number && (f.kind == latency && f.shift != 0 || f.kind == rate) {
+		label, text := unitInValue(key, o.items[i].str())
+		f, ok := figureOf(label)
+		if ok && isNumber(text) && (f.kind == latency && (f.shift != 0 || label != key) || f.kind == rate) {
 			return true
 		}
 	}
