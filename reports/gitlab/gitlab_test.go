@@ -82,8 +82,10 @@ func TestOneNote(t *testing.T) {
 			t.Error("offers commands that nothing carries out on GitLab")
 		}
 		s.Add("mallory", first.Body)
-		for range 150 {
-			s.Add("alice", "Looks good.")
+		for i := range 150 {
+			if id := s.Add("alice", "Looks good."); i%2 == 0 {
+				s.Hide(id) // pages with fewer notes than were asked for are not the last ones
+			}
 		}
 		post(t, s, publishtest.Document(result.Pass, 2), "CI_PIPELINE_ID", "901", "CI_JOB_ID", "14000000002")
 		if all := own(s); len(all) != 1 || all[0].ID != first.ID || !strings.Contains(all[0].Body, "✅") {
@@ -165,6 +167,9 @@ func TestNothingOfTheRunIsCarriedOut(t *testing.T) {
 		doc.Gates[0].Decisions[0].Label = "x\n/approve\n@everyone"
 		doc.Warnings = []string{"log:\n/label ~done\n  /unassign\nhunter2"}
 		post(t, s, doc)
+		if done := s.Actions(); len(done) > 0 {
+			t.Errorf("carried out: %q", done)
+		}
 		for line := range strings.Lines(own(s)[0].Body) {
 			if bare := strings.TrimLeft(line, " \t>"); strings.HasPrefix(bare, "/") {
 				t.Errorf("a quick action: %q", line)

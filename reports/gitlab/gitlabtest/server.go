@@ -1,6 +1,8 @@
 // Package gitlabtest is a GitLab for tests: the endpoints of one merge request that package gitlab uses, as GitLab's
-// documentation of its REST API describes them (doc/api/notes.md, merge_requests.md and users.md of gitlab-org/gitlab,
-// read in November 2026): members, status codes, paging by X-Next-Page, the limit of a note, and who may edit it.
+// documentation of its REST API describes them (doc/api/notes.md, merge_requests.md and users.md of gitlab-org/gitlab) and
+// the sources from which it makes its OpenAPI description do (lib/api/notes.rb, lib/api/helpers/notes_helpers.rb,
+// lib/api/entities/note.rb; all read in November 2026): members, status codes, texts of errors, paging by X-Next-Page, quick
+// actions, the limit of a note, and who may edit it.
 package gitlabtest
 
 import (
@@ -8,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +37,24 @@ type Note struct {
 	Author string
 	Body   string
 	System bool
+	// Hidden notes take their place in a page and are left out of it, so that it is shorter than others.
+	Hidden bool
+}
+
+// Actions returns the quick actions that notes of the token have carried out: lines such as "/close".
+func (s *Server) Actions() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.actions)
+}
+
+// Hide hides a note.
+func (s *Server) Hide(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.notes {
+		s.notes[i].Hidden = s.notes[i].Hidden || s.notes[i].ID == id
+	}
 }
 
 // Server is a GitLab. Its methods are safe for concurrent use.
@@ -43,6 +64,7 @@ type Server struct {
 	files    []string
 	notes    []Note
 	requests []string
+	actions  []string
 	// fail holds the answers of the next requests whose line contains the key.
 	fail map[string][]int
 	last int64
@@ -106,13 +128,18 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	for text, codes := range s.fail {
 		if strings.Contains(line, text) && len(codes) > 0 {
 			s.fail[text] = codes[1:]
+			if codes[0] == http.StatusTooManyRequests {
+				answer(w, codes[0], map[string]any{"message": map[string]any{
+					"error": "This endpoint has been requested too many times. Try again later."}})
+				return
+			}
 			refuse(w, codes[0], "a fault of the test")
 			return
 		}
 	}
 	switch {
 	case !ok || r.URL.Host != "gitlab.test":
-		refuse(w, http.StatusNotFound, "404 Not Found")
+		unrouted(w, http.StatusNotFound, "404 Not Found")
 	case r.Header.Get("Private-Token") != Token:
 		refuse(w, http.StatusUnauthorized, "401 Unauthorized")
 	case path == "/user":
@@ -134,12 +161,17 @@ func (s *Server) mergeRequest(w http.ResponseWriter, r *http.Request, path strin
 	case rest == "/diffs" && r.Method == http.MethodGet:
 		var diffs []any
 		for _, f := range s.files {
-			diffs = append(diffs, map[string]any{"old_path": f, "new_path": f, "diff": ""})
+			diffs = append(diffs, map[string]any{"old_path": f, "new_path": f, "diff": "", "a_mode": "100644", "b_mode": "100644",
+				"new_file": false, "renamed_file": false, "deleted_file": false, "generated_file": false, "collapsed": false, "too_large": false})
 		}
 		page(w, r, diffs)
 	case rest == "/notes" && r.Method == http.MethodGet:
 		var notes []any
 		for _, n := range s.notes {
+			if n.Hidden {
+				notes = append(notes, nil)
+				continue
+			}
 			notes = append(notes, noteJSON(n))
 		}
 		if r.URL.Query().Get("sort") != "asc" {
@@ -147,7 +179,7 @@ func (s *Server) mergeRequest(w http.ResponseWriter, r *http.Request, path strin
 		}
 		page(w, r, notes)
 	case rest == "/notes" && r.Method == http.MethodPost:
-		if body, ok := bodyOf(w, r); ok {
+		if body, ok := s.bodyOf(w, r, "body is missing"); ok {
 			s.last++
 			s.notes = append(s.notes, Note{ID: s.last, Author: Account, Body: body})
 			answer(w, http.StatusCreated, noteJSON(s.notes[len(s.notes)-1]))
@@ -155,7 +187,7 @@ func (s *Server) mergeRequest(w http.ResponseWriter, r *http.Request, path strin
 	case isNote:
 		s.note(w, r, id)
 	default:
-		refuse(w, http.StatusNotFound, "404 Not Found")
+		unrouted(w, http.StatusNotFound, "404 Not Found")
 	}
 }
 
@@ -165,11 +197,11 @@ func (s *Server) note(w http.ResponseWriter, r *http.Request, id string) {
 	i := slices.IndexFunc(s.notes, func(n Note) bool { return n.ID == number })
 	switch {
 	case err != nil || i < 0:
-		refuse(w, http.StatusNotFound, "404 Note Not Found")
+		refuse(w, http.StatusNotFound, "404 Not found")
 	case s.notes[i].Author != Account:
 		refuse(w, http.StatusForbidden, "403 Forbidden")
 	case r.Method == http.MethodPut:
-		if body, ok := bodyOf(w, r); ok {
+		if body, ok := s.bodyOf(w, r, "body is empty"); ok {
 			s.notes[i].Body = body
 			answer(w, http.StatusOK, noteJSON(s.notes[i]))
 		}
@@ -177,30 +209,43 @@ func (s *Server) note(w http.ResponseWriter, r *http.Request, id string) {
 		s.notes = slices.Delete(s.notes, i, i+1)
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		refuse(w, http.StatusMethodNotAllowed, "405 Not Allowed")
+		unrouted(w, http.StatusMethodNotAllowed, "405 Not Allowed")
 	}
 }
 
-// bodyOf reads the body of a note. It refuses one that GitLab would refuse.
-func bodyOf(w http.ResponseWriter, r *http.Request) (string, bool) {
+// bodyOf reads the body of a note. It refuses one that GitLab would refuse, and carries out its quick actions, which are
+// no part of the note. Of a note that has nothing else nothing is kept.
+func (s *Server) bodyOf(w http.ResponseWriter, r *http.Request, empty string) (string, bool) {
 	var in struct {
 		Body string `json:"body"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Body == "" {
-		refuse(w, http.StatusBadRequest, "body is missing")
+		unrouted(w, http.StatusBadRequest, empty)
 		return "", false
 	}
 	if utf8.RuneCountInString(in.Body) > maxNote {
-		refuse(w, http.StatusBadRequest, "400 Bad request - Note is too long (maximum is 1000000 characters)")
+		refuse(w, http.StatusBadRequest, `400 Bad request - Note {note: ["is too long (maximum is 1000000 characters)"]}`)
 		return "", false
 	}
-	return in.Body, true
+	s.actions = append(s.actions, quickAction.FindAllString(in.Body, -1)...)
+	body := strings.TrimSpace(quickAction.ReplaceAllString(in.Body, ""))
+	if body == "" {
+		answer(w, http.StatusAccepted, map[string]any{"commands_changes": map[string]any{}, "summary": []string{"Commands applied"}})
+		return "", false
+	}
+	return body, true
 }
 
+// quickAction matches a line that GitLab carries out.
+var quickAction = regexp.MustCompile(`(?m)^[ \t]*/[a-z]\w*.*$`)
+
 func noteJSON(n Note) any {
+	const created = "2026-11-27T08:57:14.043Z"
 	return map[string]any{
-		"id": n.ID, "body": n.Body, "author": map[string]any{"id": 1, "username": n.Author}, "system": n.System,
-		"noteable_type": "MergeRequest", "noteable_iid": Number, "created_at": "2026-11-27T08:57:14Z", //nolint:misspell // GitLab's names
+		"id": n.ID, "type": nil, "body": n.Body, "attachment": nil, "system": n.System, "created_at": created, "updated_at": created,
+		"author":      map[string]any{"id": 1, "username": n.Author, "name": n.Author, "state": "active", "locked": false, "avatar_url": nil},
+		"noteable_id": 1, "noteable_type": "MergeRequest", "noteable_iid": Number, "project_id": 5, //nolint:misspell // GitLab's names
+		"resolvable": false, "confidential": false, "internal": false, "imported": false, "commands_changes": map[string]any{},
 	}
 }
 
@@ -217,7 +262,7 @@ func page(w http.ResponseWriter, r *http.Request, all []any) {
 	if to < len(all) {
 		w.Header().Set("X-Next-Page", strconv.Itoa(number+1))
 	}
-	answer(w, http.StatusOK, append([]any{}, all[from:to]...))
+	answer(w, http.StatusOK, slices.DeleteFunc(append([]any{}, all[from:to]...), func(v any) bool { return v == nil }))
 }
 
 func answer(w http.ResponseWriter, status int, body any) {
@@ -225,6 +270,12 @@ func answer(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body) // to a recorder
 }
 
+// refuse answers as GitLab's own code refuses.
 func refuse(w http.ResponseWriter, status int, message string) {
 	answer(w, status, map[string]any{"message": message})
+}
+
+// unrouted answers as the framework below GitLab's code refuses: parameters that are missing, and paths without an endpoint.
+func unrouted(w http.ResponseWriter, status int, message string) {
+	answer(w, status, map[string]any{"error": message})
 }
