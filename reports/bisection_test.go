@@ -94,3 +94,20 @@ func TestBisectionOfHostileCommits(t *testing.T) {
 		}
 	}
 }
+
+// TestBisectionSubjects: the table of candidates has subjects where there are commits, and no empty column where there are
+// none.
+func TestBisectionSubjects(t *testing.T) {
+	for subject, want := range map[string]bool{"": false, "Fuse the sampler": true} {
+		d := &bisection.Document{Schema: bisection.Schema, Metric: "ttft.p50", MetricLabel: "TTFT p50", Answer: bisection.Found, Unit: "%",
+			Confidence: 0.95, Steps: []bisection.Step{{Good: "v1", Bad: "v2", Candidates: 1, Probability: 0.99, Change: 10, Worse: true}},
+			Candidates: []bisection.Candidate{{Ref: "v1"}, {Ref: "v2", Subject: subject, Probability: 0.99}}}
+		var out bytes.Buffer
+		if err := bisection.Text(&out, d, reports.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), "subject"); got != want {
+			t.Errorf("%q: a column of subjects: %v\n%s", subject, got, out.String())
+		}
+	}
+}

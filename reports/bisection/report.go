@@ -3,6 +3,7 @@ package bisection
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/reports/humanize"
@@ -176,6 +177,13 @@ func (d *Document) curve() model.Section {
 			continue
 		}
 		t.Rows = append(t.Rows, d.row(i, c))
+	}
+	last := len(t.Columns) - 1
+	if !slices.ContainsFunc(t.Rows, func(r model.Row) bool { return len(r.Cells[last]) > 0 && r.Cells[last][0].Text != "" }) {
+		t.Columns = t.Columns[:last] // values of a list have no subject
+		for i := range t.Rows {
+			t.Rows[i].Cells = t.Rows[i].Cells[:last]
+		}
 	}
 	icon, _ := d.heading()
 	s := model.Section{Title: model.Plain("The candidates"), Tables: []model.Table{t}, Grid: true,

@@ -14,6 +14,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/servegate/pipeline/reports/forest"
 	"github.com/servegate/pipeline/reports/humanize"
@@ -87,11 +88,17 @@ func within[T any](s *model.Section, parts []T, most int, words, more string) []
 // of artifacts are slow beyond it.
 const Budget = 5 << 20
 
+// parsed returns the template of all pages. A site has thousands of pages, and reading the template again took a
+// quarter of their time.
+var parsed = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("report").Funcs(functions).Parse(pageTemplate)
+})
+
 // Write writes a page of the first size with which it fits the budget, or Budget if that is 0; sizes
 // are from the largest to the smallest. choose says what a reader can choose less of.
 func Write[S any](w io.Writer, budget int, choose string, sizes []S, draw func(S) *Page) error {
 	budget = cmp.Or(budget, Budget)
-	t, err := template.New("report").Funcs(functions).Parse(pageTemplate)
+	t, err := parsed()
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}

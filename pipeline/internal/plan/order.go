@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/servegate/pipeline/reports/humanize"
@@ -89,12 +90,13 @@ func (o order) both(targets []string, repeats int) bool {
 // orderText lists in which order the launches of which repeats come, "" if no repeat launches two.
 func (p *Plan) orderText() string {
 	const mostOrders = 3
+	called, legend := p.orderNames()
 	var orders []string
 	repeats := map[string][]string{}
 	for _, r := range p.Repeats {
 		names := make([]string, len(r.Launches))
 		for i, l := range r.Launches {
-			names[i] = term.Escape(l.Target)
+			names[i] = called[l.Target]
 		}
 		text := strings.Join(names, ", ")
 		if repeats[text] == nil {
@@ -120,5 +122,49 @@ func (p *Plan) orderText() string {
 	if more := len(orders) - len(shown); more > 0 {
 		out = append(out, humanize.Count(more, "other order"))
 	}
-	return "drawn: " + strings.Join(out, "; ")
+	return "drawn" + legend + ": " + strings.Join(out, "; ")
+}
+
+// orderNames returns what the text of orders calls each target: what differs between their addresses. Names that would
+// fill the line are numbered, and the legend says how.
+func (p *Plan) orderNames() (called map[string]string, legend string) {
+	const mostText = 40 // characters of all names together
+	var targets []string
+	for _, r := range p.Repeats {
+		for _, l := range r.Launches {
+			if !slices.Contains(targets, l.Target) {
+				targets = append(targets, l.Target)
+			}
+		}
+	}
+	slices.Sort(targets)
+	called = map[string]string{}
+	length := 0
+	for _, t := range targets {
+		called[t] = term.Escape(ownPart(t, targets))
+		length += len(called[t])
+	}
+	if length <= mostText {
+		return called, ""
+	}
+	list := make([]string, len(targets))
+	for i, t := range targets {
+		number := strconv.Itoa(i + 1)
+		list[i] = number + " = " + called[t]
+		called[t] = number
+	}
+	return called, " of " + strings.Join(list, ", ")
+}
+
+// ownPart returns an address without the labels that all have, and the key alone where they are instances of one block.
+func ownPart(address string, all []string) string {
+	block := func(s string) string { before, _, _ := strings.Cut(s, `["`); return before }
+	if len(all) > 1 && !slices.ContainsFunc(all, func(s string) bool { return block(s) != block(all[0]) || block(s) == s }) {
+		return strings.TrimSuffix(strings.TrimPrefix(address, block(address)+`["`), `"]`)
+	}
+	prefix := func(s string) string { return s[:strings.LastIndexByte(block(s), '.')+1] }
+	if len(all) > 1 && !slices.ContainsFunc(all, func(s string) bool { return prefix(s) != prefix(all[0]) }) {
+		return strings.TrimPrefix(address, prefix(address))
+	}
+	return address
 }
