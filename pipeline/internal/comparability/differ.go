@@ -25,9 +25,9 @@ const (
 	// otherErrors is the required difference of means in standard errors.
 	otherErrors = 6
 	// otherCharacters is the relative difference of characters per token. Texts of one model agree within a few
-	// percent, even if sampled. Tokens that were claimed but not generated, or padding with blanks, have no
-	// characters.
-	otherCharacters = 0.2
+	// percent, even if sampled and if its weights are off: TestOmittedTokens. Tokens that were claimed but not
+	// generated, or padding with blanks, have no characters.
+	otherCharacters = 0.1
 	// claimedTokens is the relative difference of both characters per token and tokens per event, in opposite
 	// directions, that shows tokens that were claimed and not streamed, or streamed and not claimed: characters per event
 	// then agree within the same share. Fewer and larger events alone leave the characters per token alone.
