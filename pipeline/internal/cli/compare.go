@@ -61,7 +61,13 @@ func (a *app) compareCommand() *cobra.Command {
 				return exit(exitUsage, fmt.Errorf("--format %s draws verdicts: add --test, or use one of %s", f.format.Name,
 					strings.Join(a.formats.OfComparisons().Names(), ", ")))
 			}
-			return a.compare(f, args)
+			if err := a.compare(f, args); err != nil {
+				return err
+			}
+			if len(args) > leastPattern && a.launchesOfTwo(args) {
+				fmt.Fprintln(a.Err, "note: these look like several launches of two sides: --test --one-launch-per-file tests the two sides")
+			}
+			return nil
 		},
 	}
 	f.results.register(cmd, a.tools)

@@ -70,6 +70,20 @@ func twoSides(args []string) ([][]string, error) {
 		"or quote the patterns: 'a-*.json' 'b-*.json'", len(grouped(args, rules[0])))
 }
 
+// leastPattern is the number of files above which a comparison of single files may have been meant for two sides.
+const leastPattern = 3
+
+// launchesOfTwo reports whether files without names, as a shell writes an unquoted pattern, are those of two sides.
+func (*app) launchesOfTwo(args []string) bool {
+	for _, arg := range args {
+		if name, _, _ := sideLabels(arg); name != "" {
+			return false
+		}
+	}
+	_, err := twoSides(args)
+	return err == nil
+}
+
 // sidesText names the first file of each side: "a-1.json … and b-1.json …".
 func sidesText(groups [][]string) string { return groups[0][0] + " … and " + groups[1][0] + " …" }
 
