@@ -104,7 +104,8 @@ func TestWhoseFailureABuildIs(t *testing.T) {
 	sp := spawn.New(spawn.Options{Environ: os.Environ()})
 	t.Cleanup(sp.Close)
 	repo := git.Repo{Spawner: sp, Dir: t.TempDir()}
-	for _, args := range [][]string{{"init", "--quiet"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "One"}} {
+	for _, args := range [][]string{{"init", "--quiet"},
+		{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "One"}} {
 		if _, err := repo.Run(t.Context(), args...); err != nil {
 			t.Fatal(err)
 		}
@@ -135,8 +136,9 @@ func TestWhoseFailureABuildIs(t *testing.T) {
 			"none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := &Builder{Repo: repo, Folder: t.TempDir(), Spec: &config.BisectBuild{Disk: 100_000, Command: steps.Object{Attrs: map[string]cty.Value{
-				"command": cty.ListVal([]cty.Value{cty.StringVal("sh"), cty.StringVal("-c"), cty.StringVal(tt.command)})}}}}
+			b := &Builder{Repo: repo, Folder: t.TempDir()}
+			b.Spec = &config.BisectBuild{Disk: 100_000, Command: steps.Object{Attrs: map[string]cty.Value{
+				"command": cty.ListVal([]cty.Value{cty.StringVal("sh"), cty.StringVal("-c"), cty.StringVal(tt.command)})}}}
 			tt.prepare(t, b.Folder)
 			_, err := b.Values(t.Context(), c, c)
 			if tt.want == "" {

@@ -10,7 +10,8 @@ func TestOrderText(t *testing.T) {
 	for name, tt := range map[string]struct{ a, b, want string }{
 		"instances": {`server.vllm.sut["base"]`, `server.vllm.sut["head"]`, "drawn: base, head in repeat 1; head, base in the others"},
 		"blocks":    {"server.vllm.old", "server.vllm.new", "drawn: old, new in repeat 1; new, old in the others"},
-		"engines":   {"server.vllm.sut", "server.sglang.sut", "drawn: server.vllm.sut, server.sglang.sut in repeat 1; server.sglang.sut, server.vllm.sut in the others"},
+		"engines": {"server.vllm.sut", "server.sglang.sut",
+			"drawn: server.vllm.sut, server.sglang.sut in repeat 1; server.sglang.sut, server.vllm.sut in the others"},
 		"long names": {`server.vllm.sut["` + strings.Repeat("a", 30) + `"]`, `server.vllm.sut["` + strings.Repeat("b", 30) + `"]`,
 			"drawn of 1 = " + strings.Repeat("a", 30) + ", 2 = " + strings.Repeat("b", 30) + ": 1, 2 in repeat 1; 2, 1 in the others"},
 	} {
