@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/reports/escape"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/term"
 )
 
@@ -77,7 +78,7 @@ func (p Plot) share(rows int) []int {
 	return each
 }
 
-// verdicts counts rows by verdict: "12 pass, 1 improvement".
+// verdicts counts rows by verdict: "12 passes, 1 improvement".
 func verdicts(rows []Row) string {
 	var words []string
 	count := map[string]int{}
@@ -88,7 +89,12 @@ func verdicts(rows []Row) string {
 		count[r.Verdict]++
 	}
 	for i, w := range words {
-		words[i] = fmt.Sprintf("%d %s", count[w], w)
+		switch w {
+		case "pass", "regression", "improvement":
+			words[i] = humanize.Count(count[w], w)
+		default: // an adjective
+			words[i] = fmt.Sprintf("%d %s", count[w], w)
+		}
 	}
 	return strings.Join(words, ", ")
 }

@@ -142,3 +142,17 @@ func TestHang(t *testing.T) {
 		t.Errorf("without a width: %q", got)
 	}
 }
+
+// TestPercentStaysWithItsNumber: no line begins with the sign of a number that ends the line before.
+func TestPercentStaysWithItsNumber(t *testing.T) {
+	const text = "interval +6.7 … +8.6 %, margin 5 %"
+	for name, wrap := range map[string]func(string, int) []string{"fold": term.Fold, "wrap": term.Wrap} {
+		for columns := 8; columns < 40; columns++ {
+			for _, line := range wrap(text, columns) {
+				if strings.HasPrefix(line, "%") {
+					t.Errorf("%s to %d columns: %q", name, columns, line)
+				}
+			}
+		}
+	}
+}

@@ -88,7 +88,7 @@ func Wrap(s string, columns int) []string {
 			lines = append(lines, line)
 			continue
 		}
-		lines = append(lines, fill(strings.Fields(line), columns)...)
+		lines = append(lines, fill(wordsOf(line), columns)...)
 	}
 	return lines
 }
@@ -150,7 +150,7 @@ func hungAt(line string) int {
 // Fold wraps the words of s and also breaks words longer than a line: for a column of a table.
 func Fold(s string, columns int) []string {
 	var words []string
-	for word := range strings.FieldsSeq(s) {
+	for _, word := range wordsOf(s) {
 		for Width(word) > columns {
 			n := prefix(word, columns)
 			if n == 0 { // a character wider than the column
