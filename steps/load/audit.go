@@ -7,7 +7,6 @@ import (
 
 	"github.com/servegate/pipeline/steps/load/internal/cpu"
 
-	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/record"
 	"github.com/servegate/pipeline/steps/traffic"
 )
@@ -55,7 +54,7 @@ func (r *runner) finish(a *auditor, plan traffic.Plan) record.Run {
 			run.Audit.Redials++
 		}
 	}
-	conclude(&run, plannedTimes(plan), len(r.work.prompts), func(i int) dataset.Prompt { return r.work.prompts[i] })
+	conclude(&run, plannedTimes(plan), r.work.hash, r.work.asked)
 	r.auditEvents(&run.Audit)
 	r.auditSends(&run.Audit)
 	return run
@@ -71,17 +70,16 @@ func plannedTimes(p traffic.Plan) []time.Duration {
 	return out
 }
 
-// conclude adds to a run the figures that follow from its requests, their schedule and their first n prompts.
-func conclude(run *record.Run, schedule []time.Duration, n int, prompt func(i int) dataset.Prompt) {
+// conclude adds to a run the figures that follow from its requests, their schedule and the hashes of its prompts.
+func conclude(run *record.Run, schedule []time.Duration, hash string, asked []uint32) {
 	run.Duration = duration(run.Requests)
 	a := &run.Audit
 	a.ScheduleHash = hashSchedule(schedule)
-	var asked []uint32
-	a.WorkHash, asked = dataset.Hash(n, prompt)
+	a.WorkHash = hash
 	for i := range run.Requests {
 		q := &run.Requests[i]
 		a.Events += len(q.Events)
-		if q.Index < n {
+		if q.Index < len(asked) {
 			q.Asked = asked[q.Index]
 		}
 	}

@@ -179,7 +179,8 @@ func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
 	}
 	run := record.Run{Requests: requests, Goodput: d.opt.Workload.Goodput, Audit: record.Audit{Clock: "virtual"}}
 	d.sessions.number(run.Requests)
-	conclude(&run, plannedTimes(plan), d.prompts, d.prompt)
+	hash, asked := dataset.Hash(d.prompts, d.prompt)
+	conclude(&run, plannedTimes(plan), hash, asked)
 	run.Audit.RealisedRate = run.Audit.PlannedRate
 	return run, nil
 }

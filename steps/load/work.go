@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/servegate/pipeline/steps/dataset"
@@ -14,7 +15,11 @@ const warmupContent = 0x7761726d2d757021
 // known before.
 const hashedPrompts = 256
 
-// work holds the prompts and the requests' bytes. All are made before the run if their number is known.
+// keptBytes bounds the prompts and requests that are kept in memory: those of a million requests would take gigabytes.
+const keptBytes = 128 << 20
+
+// work holds the prompts and the requests' bytes. They are made before the run if their number is known, up to
+// keptBytes. The others are made when they are sent.
 type work struct {
 	src   dataset.Source
 	enc   *encoder
@@ -23,6 +28,9 @@ type work struct {
 
 	prompts []dataset.Prompt
 	wires   [][]byte
+	// hash identifies the prompts of the run, and asked has a hash of each.
+	hash  string
+	asked []uint32
 }
 
 func (o Options) seeds() dataset.Seeds {
@@ -36,23 +44,37 @@ func (o Options) seeds() dataset.Seeds {
 // newWork makes n prompts and their requests. With n = 0 they are made when they are sent; newWork then makes
 // only the first ones, for the hash and to find errors.
 func newWork(src dataset.Source, enc *encoder, seeds dataset.Seeds, n int) (*work, error) {
-	w := &work{src: src, enc: enc, seeds: seeds, n: n, prompts: firstPrompts(src, n, seeds)}
-	w.wires = make([][]byte, len(w.prompts))
-	for i, p := range w.prompts {
-		var err error
-		if w.wires[i], err = w.encode(i, p); err != nil {
-			return nil, err
-		}
-	}
-	return w, nil
+	return newWorkWithin(src, enc, seeds, n, keptBytes)
 }
 
-// firstPrompts returns all n prompts of a run, or those that identify it if n is 0.
-func firstPrompts(src dataset.Source, n int, seeds dataset.Seeds) []dataset.Prompt {
-	if n == 0 {
-		n = hashedPrompts
+// newWorkWithin is newWork with a bound of its own.
+func newWorkWithin(src dataset.Source, enc *encoder, seeds dataset.Seeds, n, bound int) (*work, error) {
+	w := &work{src: src, enc: enc, seeds: seeds, n: n}
+	var failed error
+	size := 0
+	w.hash, w.asked = dataset.Hash(cmp.Or(n, hashedPrompts), func(i int) dataset.Prompt {
+		p := src.Prompt(i, seeds)
+		if failed != nil || size >= bound {
+			return p
+		}
+		wire, err := w.encode(i, p)
+		if failed = err; err == nil {
+			w.prompts, w.wires = append(w.prompts, p), append(w.wires, wire)
+			size += len(wire) + sizeOf(p)
+		}
+		return p
+	})
+	return w, failed
+}
+
+// sizeOf returns about how many bytes a prompt takes in memory.
+func sizeOf(p dataset.Prompt) int {
+	const word = 8
+	size := word*len(p.IDs) + len(p.Text) + len(p.Messages)
+	for _, document := range p.Documents {
+		size += len(document)
 	}
-	return dataset.Prompts(src, n, seeds)
+	return size
 }
 
 func (w *work) encode(i int, p dataset.Prompt) ([]byte, error) {

@@ -25,7 +25,7 @@ const maxHistogram = 24 * 3600 * 1e6
 func Histograms(run Run) (map[string]string, error) {
 	s := latencies(run)
 	out := map[string]string{}
-	for id, v := range map[string][]float64{"ttft": s.TTFT, "tpot": s.TPOT, "itl": s.ITL, "e2el": s.E2EL} {
+	for id, v := range map[string][]float64{"ttft": s.TTFT, "tpot": s.TPOT, "itl": gaps(run), "e2el": s.E2EL} {
 		if len(v) == 0 {
 			continue
 		}
@@ -79,15 +79,15 @@ const (
 // encodeCounts returns the counts up to that of the largest value as signed variable-length numbers, of which a negative one
 // stands for so many zeros.
 func encodeCounts(v []float64) []byte {
-	at := make([]int, len(v)) // the count of each value
+	at := make([]int32, len(v)) // the count of each value
 	for i, x := range v {
 		us := uint64(math.Round(min(max(x*1e6, 0), maxHistogram)))
 		doublings := bits.Len64(us|(2<<halfBits-1)) - halfBits - 1
-		at[i] = doublings<<halfBits + int(us>>doublings)
+		at[i] = int32(doublings<<halfBits + int(us>>doublings))
 	}
 	slices.Sort(at)
 	var out []byte
-	for i, next := 0, 0; i < len(at); {
+	for i, next := 0, int32(0); i < len(at); {
 		if zeros := at[i] - next; zeros == 1 {
 			out = binary.AppendVarint(out, 0)
 		} else if zeros > 1 {

@@ -1,5 +1,7 @@
 package record
 
+import "slices"
+
 // quantiles are the percentile statistics of every latency group.
 var quantiles = [...]struct {
 	stat string
@@ -17,20 +19,18 @@ var quantiles = [...]struct {
 // excludes requests that we cancelled. The times between tokens are absent if unknown (see [Samples.Untimed]).
 func Reduce(run Run) map[string]float64 {
 	m := map[string]float64{}
-	s := Collect(run)
+	s := latencies(run)
 	untimed := s.Untimed()
-	if untimed {
-		s.TPOT, s.ITL, s.ITLToken = nil, nil, nil
+	if !untimed {
+		reduceGroup(m, "tpot", s.TPOT)
+		reduceGroup(m, "itl", gaps(run))
+		reduceGroup(m, "itl_token", tokenGaps(run))
 	}
-	for _, g := range []struct {
-		id string
-		v  []float64
-	}{
-		{"ttft", s.TTFT}, {"tpot", s.TPOT}, {"itl", s.ITL}, {"itl_token", s.ITLToken}, {"e2el", s.E2EL},
-		{"ttft_from_schedule", s.TTFTFromSchedule}, {"e2el_from_schedule", s.E2ELFromSchedule}, {"queue", s.Queue},
-		{"session_time", s.Session},
+	for id, v := range map[string][]float64{
+		"ttft": s.TTFT, "e2el": s.E2EL, "ttft_from_schedule": s.TTFTFromSchedule, "e2el_from_schedule": s.E2ELFromSchedule,
+		"queue": s.Queue, "session_time": sessionTimes(run),
 	} {
-		reduceGroup(m, g.id, g.v)
+		reduceGroup(m, id, v)
 	}
 	reduceThroughput(m, run)
 	reduceConcurrency(m, run)
@@ -41,14 +41,15 @@ func Reduce(run Run) map[string]float64 {
 	return m
 }
 
+// reduceGroup adds the statistics of a group, which it sorts.
 func reduceGroup(m map[string]float64, id string, v []float64) {
 	if len(v) == 0 {
 		return
 	}
-	asc := sorted(v)
 	m[id+".mean"], m[id+".std"] = Mean(v), Std(v)
+	slices.Sort(v) // in place: a run of a million requests has many gaps
 	for _, q := range quantiles {
-		m[id+"."+q.stat] = Quantile(asc, q.q)
+		m[id+"."+q.stat] = Quantile(v, q.q)
 	}
 }
 

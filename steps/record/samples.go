@@ -67,27 +67,21 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 // Collect pools the observations of a run.
 func Collect(run Run) Samples {
 	s := latencies(run)
-	if tokens, exact := followingTokens(run); exact {
-		s.ITLToken = slices.Grow(s.ITLToken, tokens)
-		for r := range successes(run) {
-			s.addTokenGaps(r)
-		}
-	}
-	s.Session = sessionTimes(run)
+	s.ITL, s.ITLToken, s.Session = gaps(run), tokenGaps(run), sessionTimes(run)
 	return s
 }
 
-// latencies pools the observations of a run without those per token and per session.
+// latencies pools the observations of a run that each request has once. Those per event, per token and per session are
+// pooled one by one, since each can take much memory.
 func latencies(run Run) Samples {
 	var s Samples
-	n, planned, gaps := 0, 0, 0
+	n, planned := 0, 0
 	for r := range successes(run) {
-		n, gaps = n+1, gaps+len(r.Events)-1
+		n++
 		if r.Planned >= 0 {
 			planned++
 		}
 	}
-	s.ITL = slices.Grow(s.ITL, gaps)
 	for _, list := range []*[]float64{&s.TTFT, &s.TPOT, &s.E2EL} {
 		*list = slices.Grow(*list, n)
 	}
@@ -168,9 +162,6 @@ func (s *Samples) addRequest(r *Request) {
 	default:
 		s.TPOT = append(s.TPOT, seconds(last-first)/float64(r.following()))
 	}
-	for k := 1; k < len(r.Events); k++ {
-		s.ITL = append(s.ITL, seconds(r.Events[k].At-r.Events[k-1].At))
-	}
 	if r.Planned >= 0 {
 		if generated {
 			s.TTFTFromSchedule = append(s.TTFTFromSchedule, seconds(first-r.Planned))
@@ -186,18 +177,42 @@ func countsExact(r *Request) bool {
 	return r.OutputTokens > 0 && r.Events[len(r.Events)-1].Tokens == r.OutputTokens
 }
 
-// addTokenGaps adds the per-token gaps. An event without a token does not end a gap, as in SGLang's client.
-func (s *Samples) addTokenGaps(r *Request) {
-	at, n := r.Events[0].At, r.Events[0].Tokens
-	for _, e := range r.Events[1:] {
-		d := e.Tokens - n
-		if d <= 0 {
-			continue
-		}
-		gap := seconds(e.At-at) / float64(d)
-		for range d {
-			s.ITLToken = append(s.ITLToken, gap)
-		}
-		at, n = e.At, e.Tokens
+// gaps pools the times between the events of each request, see [Samples.ITL].
+func gaps(run Run) []float64 {
+	n := 0
+	for r := range successes(run) {
+		n += len(r.Events) - 1
 	}
+	out := slices.Grow([]float64(nil), n)
+	for r := range successes(run) {
+		for k := 1; k < len(r.Events); k++ {
+			out = append(out, seconds(r.Events[k].At-r.Events[k-1].At))
+		}
+	}
+	return out
+}
+
+// tokenGaps pools the per-token gaps, see [Samples.ITLToken]. An event without a token does not end a gap, as in
+// SGLang's client.
+func tokenGaps(run Run) []float64 {
+	tokens, exact := followingTokens(run)
+	if !exact {
+		return nil
+	}
+	out := slices.Grow([]float64(nil), tokens)
+	for r := range successes(run) {
+		at, n := r.Events[0].At, r.Events[0].Tokens
+		for _, e := range r.Events[1:] {
+			d := e.Tokens - n
+			if d <= 0 {
+				continue
+			}
+			gap := seconds(e.At-at) / float64(d)
+			for range d {
+				out = append(out, gap)
+			}
+			at, n = e.At, e.Tokens
+		}
+	}
+	return out
 }
