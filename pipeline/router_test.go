@@ -27,7 +27,8 @@ func TestRouters(t *testing.T) {
 		want map[string]result.Verdict
 	}{
 		{"worse", []string{"--var", "base=cache_aware", "--var", "head=round_robin"}, 1,
-			map[string]result.Verdict{"prefix_cache.hit_rate": result.Regression, "ttft.mean": result.Regression}},
+			map[string]result.Verdict{"prefix_cache.hit_rate": result.Regression, "ttft.mean": result.Regression,
+				"replica.balancedness": result.Pass}},
 		{"better", nil, 0, map[string]result.Verdict{"prefix_cache.hit_rate": result.Improvement, "ttft.mean": result.Improvement}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

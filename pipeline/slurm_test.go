@@ -399,6 +399,19 @@ func TestSlurm(t *testing.T) {
 			defer r.must(t, "scancel", job)
 			return marked(t, dir, slurmRun(t, "--var", "queue_timeout=2s")...)
 		}},
+		{"a node drained before", 4, "drained, and given to no job: n2 (bad NIC)", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			r.must(t, "scontrol", "update", "nodename=n2", "state=drain", "reason=bad NIC")
+			defer r.must(t, "scontrol", "update", "nodename=n2", "state=resume")
+			return marked(t, dir, slurmRun(t, append(pairs, "--var", "queue_timeout=2s")...)...)
+		}},
+		{"a node drained during a run", 0, "node n2 (bad NIC) is being drained: Slurm job ", func(t *testing.T, dir string) (string, int) {
+			t.Helper()
+			defer r.resume(t)
+			return r.meanwhile(t, dir, runStarts, func(*os.Process) {
+				r.must(t, "scontrol", "update", "nodename=n2", "state=drain", "reason=bad NIC")
+			}, slurmRun(t, pairs...)...)
+		}},
 		{"pre-empted", 4, "preempted", func(t *testing.T, dir string) (string, int) {
 			t.Helper()
 			return r.meanwhile(t, dir, runStarts, func(*os.Process) {

@@ -30,6 +30,7 @@ var sections = []model.SectionOf[*view]{
 	{ID: "transports", Build: (*view).transports},
 	{ID: "client", Build: (*view).client},
 	{ID: "timelines", On: model.PageOnly, Build: (*view).overSession},
+	{ID: "applied", Build: (*view).applied},
 	{ID: "environment", Build: (*view).environment},
 }
 

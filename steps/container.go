@@ -32,6 +32,8 @@ type ContainerSpec struct {
 	IPC, PID string
 	// ShmSize and Memory in bytes, 0 for the daemon's default (64 MiB) and for no limit.
 	ShmSize, Memory int64
+	// Resources of a Pod by name, as its requests and limits, and Requests of it that are no limits.
+	Resources, Requests map[string]string `json:",omitempty"`
 	// CPUSet and MemSet are lists of cores and memory nodes such as 0-15, "" for all.
 	CPUSet, MemSet string
 

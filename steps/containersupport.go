@@ -38,6 +38,8 @@ var containerResources = []ContainerArg{
 	{"pid", func(c *ContainerSpec) bool { return c.PID != "" }},
 	{"shm_size", func(c *ContainerSpec) bool { return c.ShmSize != 0 }},
 	{"memory", func(c *ContainerSpec) bool { return c.Memory != 0 }},
+	{"resources", func(c *ContainerSpec) bool { return len(c.Resources) > 0 }},
+	{"requests", func(c *ContainerSpec) bool { return len(c.Requests) > 0 }},
 	{"cpuset", func(c *ContainerSpec) bool { return c.CPUSet != "" }},
 	{"memset", func(c *ContainerSpec) bool { return c.MemSet != "" }},
 	{"ulimits", func(c *ContainerSpec) bool { return len(c.Ulimits) > 0 }},

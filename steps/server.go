@@ -69,8 +69,16 @@ type ServerSpec struct {
 
 // StackSpec holds the commands by which a server is started, removed and looked at.
 type StackSpec struct {
-	Up, Down   []string
-	Logs, Lost []string // nil if there is none
+	Up, Down           []string
+	Render, Logs, Lost []string // nil if there is none
+}
+
+// Applied is what another tool applied to start a server, as that tool renders it, without secrets.
+type Applied struct {
+	Digest string
+	Text   string
+	// Cut is true if Text is only the beginning of what the digest covers.
+	Cut bool
 }
 
 // From returns the folder where the relative paths of the server start, given the pipeline file's folder.

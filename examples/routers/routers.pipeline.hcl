@@ -92,17 +92,6 @@ benchmark "serving" {
   repeat { max = 4 }
 }
 
-# Balance: the fullest engine's batch, once a second.
-measure "fullest" {
-  description = "Requests at the fullest engine"
-  series      = "sglang:num_running_reqs"
-  kind        = "gauge"
-  statistic   = "mean"
-  across      = "max"
-  unit        = "count"
-  better      = "lower"
-}
-
 baseline "paired" "base" {
   axis  = "side"
   value = "base"
@@ -114,6 +103,14 @@ gate "cache" {
   baseline    = baseline.paired.base
   metrics     = [metric.prefix_cache.hit_rate]
   margin      = "5pp"
+}
+
+gate "balance" {
+  description = "Tokens of the mean engine against those of the busiest one"
+  benchmark   = benchmark.serving
+  baseline    = baseline.paired.base
+  metrics     = [metric.replica.balancedness]
+  margin      = "10pp" # what following the caches may cost
 }
 
 gate "latency" {

@@ -19,6 +19,11 @@ const (
 	CounterTransferSeconds  = "kv_transfer_seconds"
 	CounterTransferFailures = "kv_transfer_failures"
 
+	// CounterReplicaMean and CounterReplicaMost are the prompt and output tokens of the mean and of the busiest server, if
+	// several serve alike.
+	CounterReplicaMean = "replica_mean_tokens"
+	CounterReplicaMost = "replica_most_tokens"
+
 	// CounterJoules is the energy of a server's GPUs, counted by the machine, or by a simulated
 	// server itself. CounterCPUJoules is the energy of a machine's processors.
 	CounterJoules    = "gpu_joules"
@@ -76,6 +81,11 @@ func counted() []Group {
 			// Engines count whole blocks, and the first requests of a run all find an empty cache.
 			// A lower value is not an error: the cache may be off, or too small.
 			Implied: &Implied{Margin: 0.1, Exceeded: "the caches were not empty, so the run measured less prefill than it should"}},
+		{ID: "replica.balancedness", Label: "Balancedness of replicas", Unit: Fraction, Direction: up, Scale: Difference,
+			Definition: "prompt and output tokens of the mean server / those of the busiest one, over the measured window: 1 if a router " +
+				"spreads them evenly, 1/n if one of n servers gets all; only where several servers serve alike",
+			Source: engines + "; the word is that of their expert load balancers",
+			Formulas: []Formula{{Of: CounterReplicaMean, By: CounterReplicaMost}}},
 		{ID: "preemptions.per_request", Label: "Preemptions per request", Unit: Count, Direction: down, Scale: Difference,
 			Definition: "preemptions (SGLang: retractions) over the measured window / requests sent",
 			Source:     engines, Formulas: []Formula{{Of: CounterPreemptions, By: SentRequests}}},

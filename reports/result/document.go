@@ -241,9 +241,11 @@ type Target struct {
 	// Work holds the arguments and variables of its servers that decide their work, such as the
 	// revision of the model, in one normal form. The names of those of a deployment begin with the
 	// server's.
-	Work  map[string]string `json:"work,omitempty"`
-	Argv  []string          `json:"argv,omitempty"` // command line
-	Range Range             `json:"range,omitzero"` // in the file
+	Work map[string]string `json:"work,omitempty"`
+	Argv []string          `json:"argv,omitempty"` // command line
+	// Applied is what another tool applied to start it, at its last launch; absent if that is unknown.
+	Applied *Applied `json:"applied,omitempty"`
+	Range   Range    `json:"range,omitzero"` // in the file
 }
 
 // Target returns the target with an address, an empty one if there is none.

@@ -32,6 +32,8 @@ func Containers(allow Allow) steps.ContainerSupport {
 		"pid":          right("`--pid`; needs `--allow-privileged`", sharedPID),
 		"shm_size":     steps.Carried("`--shm-size`"),
 		"memory":       steps.Carried("`--memory`"),
+		"resources":    steps.NotCarried("set memory and cpuset, which Docker has"),
+		"requests":     steps.NotCarried("Docker reserves nothing; set memory and cpuset"),
 		"cpuset":       steps.Carried("`--cpuset-cpus`"),
 		"memset":       steps.Carried("`--cpuset-mems`"),
 		"ulimits":      steps.Carried("`--ulimit`"),

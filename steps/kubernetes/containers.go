@@ -37,7 +37,9 @@ func Containers() steps.ContainerSupport {
 // sharedWithNode lists what a container shares with its node and may use of it.
 func sharedWithNode() map[string]steps.ContainerUse {
 	const host = "leave it out, or set it to host"
-	const cores = "set cpu in resources of the kubernetes block"
+	const cores = "set cpu in resources"
+	const amounts = "write cpu, memory, ephemeral-storage, hugepages-SIZE or DOMAIN/NAME of a device plugin, with an amount such as 16, " +
+		"500m or 64Gi"
 	return map[string]steps.ContainerUse{
 		"network": steps.CarriedExcept("`hostNetwork`; `bridge` is the Pod's own", steps.ValueExcept("network",
 			func(c *steps.ContainerSpec) string { return c.Network }, steps.NetworkBridge, steps.NetworkHost), host),
@@ -45,8 +47,12 @@ func sharedWithNode() map[string]steps.ContainerUse {
 			func(c *steps.ContainerSpec) string { return c.IPC }, "private", "none", "host"), host),
 		"pid": steps.CarriedExcept("`hostPID`", steps.ValueExcept("pid",
 			func(c *steps.ContainerSpec) string { return c.PID }, "host"), host),
-		"shm_size":   steps.Carried("`emptyDir` in memory at /dev/shm"),
-		"memory":     steps.Carried("request and limit of `memory`"),
+		"shm_size": steps.Carried("`emptyDir` in memory at /dev/shm"),
+		"memory":   steps.Carried("request and limit of `memory`"),
+		"resources": steps.CarriedExcept("requests and limits, over `resources` of the kubernetes block", func(c *steps.ContainerSpec) []string {
+			return wrongAmounts("resources", c.Resources)
+		}, amounts),
+		"requests":   steps.CarriedExcept("requests alone", wrongRequests, amounts),
 		"cpuset":     steps.NotCarried(cores),
 		"memset":     steps.NotCarried(cores),
 		"ulimits":    steps.NotCarried("Kubernetes has none; the container runtime of the nodes sets them"),

@@ -97,7 +97,7 @@ func (r *Run) room(number int, w Want) core.ResourceRequirements {
 	for _, group := range w.Groups {
 		sum := core.ResourceList{}
 		for _, server := range group {
-			for name, amount := range r.resources(server).Limits {
+			for name, amount := range r.resources(server).Requests {
 				amount.Add(sum[name])
 				sum[name] = amount
 			}

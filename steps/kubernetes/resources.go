@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,16 +30,64 @@ func (r *Run) loadRoom() core.ResourceRequirements {
 		core.ResourceMemory: resource.MustParse("128Mi")}}
 }
 
-// resources returns a server's requests, which are also its limits.
+// resources returns a server's requests and limits. They are the same, unless its container sets requests apart.
 func (r *Run) resources(c *steps.ContainerSpec) core.ResourceRequirements {
-	amounts := amountsOf(r.opt.Spec.Resources)
+	limits := amountsOf(r.opt.Spec.Resources)
 	if c.Memory > 0 {
-		amounts[core.ResourceMemory] = *resource.NewQuantity(c.Memory, resource.BinarySI)
+		limits[core.ResourceMemory] = *resource.NewQuantity(c.Memory, resource.BinarySI)
 	}
+	maps.Copy(limits, amountsOf(c.Resources))
 	if c.GPUs != nil && c.GPUs.Count > 0 {
-		amounts[core.ResourceName(r.opt.Spec.GPUResource)] = *resource.NewQuantity(int64(c.GPUs.Count), resource.DecimalSI)
+		limits[core.ResourceName(r.opt.Spec.GPUResource)] = *resource.NewQuantity(int64(c.GPUs.Count), resource.DecimalSI)
 	}
-	return requirements(amounts)
+	if len(c.Requests) == 0 {
+		return requirements(limits)
+	}
+	requests := maps.Clone(limits)
+	for name, amount := range amountsOf(c.Requests) {
+		requests[name] = amount
+		if _, own := c.Resources[string(name)]; !own && name != core.ResourceMemory {
+			delete(limits, name)
+		}
+	}
+	return core.ResourceRequirements{Limits: limits, Requests: requests}
+}
+
+// deviceName matches the name of what a device plugin offers.
+var deviceName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?/[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
+
+// ofNode reports whether a resource is one that each node has.
+func ofNode(name string) bool {
+	return name == "cpu" || name == "memory" || name == "ephemeral-storage" || strings.HasPrefix(name, "hugepages-")
+}
+
+// wrongAmounts returns the resources of an argument that Kubernetes does not accept.
+func wrongAmounts(argument string, said map[string]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		amount, err := resource.ParseQuantity(said[name])
+		whole := err == nil && amount.MilliValue()%1000 == 0
+		if err != nil || amount.Sign() < 0 || !ofNode(name) && (!whole || !deviceName.MatchString(name)) {
+			out = append(out, fmt.Sprintf("%s %s = %q", argument, name, said[name]))
+		}
+	}
+	return out
+}
+
+// wrongRequests returns requests that Kubernetes does not accept: of a device apart from its limit, and above a limit.
+func wrongRequests(c *steps.ContainerSpec) []string {
+	out := wrongAmounts("requests", c.Requests)
+	for _, name := range slices.Sorted(maps.Keys(c.Requests)) {
+		asked, err := resource.ParseQuantity(c.Requests[name])
+		limit, ofLimit := resource.ParseQuantity(c.Resources[name])
+		switch {
+		case err == nil && !ofNode(name):
+			out = append(out, fmt.Sprintf("requests %s apart from its limit", name))
+		case err == nil && ofLimit == nil && asked.Cmp(limit) > 0:
+			out = append(out, fmt.Sprintf("requests %s = %q above its limit %q", name, c.Requests[name], c.Resources[name]))
+		}
+	}
+	return out
 }
 
 // amountsOf parses the resources of a block, which its reader has validated.

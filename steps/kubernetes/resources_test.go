@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -227,5 +228,77 @@ func TestPullSecrets(t *testing.T) {
 		if a.GetVerb() != "create" {
 			t.Errorf("%s %s", a.GetVerb(), a.GetResource().Resource)
 		}
+	}
+}
+
+// TestResourcesOfServer: what a container asks for goes before what the file asks for each server, and requests may be less than
+// limits, or without one.
+func TestResourcesOfServer(t *testing.T) {
+	r := runOf(steps.KubernetesSpec{Resources: map[string]string{"cpu": "32", "rdma/hca": "1"}})
+	text := func(of core.ResourceList) string {
+		var out []string
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			amount := of[name]
+			out = append(out, string(name)+"="+amount.String())
+		}
+		return strings.Join(out, " ")
+	}
+	for _, tt := range []struct {
+		c                steps.ContainerSpec
+		requests, limits string
+	}{
+		{steps.ContainerSpec{}, "cpu=32 rdma/hca=1", "cpu=32 rdma/hca=1"},
+		{steps.ContainerSpec{Memory: 1 << 30, Resources: map[string]string{"cpu": "16", "rdma/hca": "2"}}, "cpu=16 memory=1Gi rdma/hca=2",
+			"cpu=16 memory=1Gi rdma/hca=2"},
+		{steps.ContainerSpec{Resources: map[string]string{"cpu": "16"}, Requests: map[string]string{"cpu": "8"}}, "cpu=8 rdma/hca=1",
+			"cpu=16 rdma/hca=1"},
+		{steps.ContainerSpec{Requests: map[string]string{"cpu": "8"}}, "cpu=8 rdma/hca=1", "rdma/hca=1"},
+		{steps.ContainerSpec{Memory: 2 << 30, Requests: map[string]string{"memory": "1Gi"}}, "cpu=32 memory=1Gi rdma/hca=1",
+			"cpu=32 memory=2Gi rdma/hca=1"},
+	} {
+		if got := r.resources(&tt.c); text(got.Requests) != tt.requests || text(got.Limits) != tt.limits {
+			t.Errorf("%v: requests %s, limits %s, want %s and %s", tt.c, text(got.Requests), text(got.Limits), tt.requests, tt.limits)
+		}
+	}
+	for _, tt := range []struct {
+		c    steps.ContainerSpec
+		want string
+	}{
+		{steps.ContainerSpec{Resources: map[string]string{"cpu": "many"}}, `resources cpu = "many"`},
+		{steps.ContainerSpec{Resources: map[string]string{"processors": "4"}}, `resources processors = "4"`},
+		{steps.ContainerSpec{Resources: map[string]string{"rdma/hca": "500m"}}, `resources rdma/hca = "500m"`},
+		{steps.ContainerSpec{Requests: map[string]string{"rdma/hca": "1"}}, "requests rdma/hca apart from its limit"},
+		{steps.ContainerSpec{Resources: map[string]string{"cpu": "4"}, Requests: map[string]string{"cpu": "8"}},
+			`requests cpu = "8" above its limit "4"`},
+	} {
+		tt.c.Image = "vllm:1"
+		if err := Containers().Err(&tt.c); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v, want %q", err, tt.want)
+		}
+	}
+}
+
+// TestManifest: the Pod that is shown is the one that a run creates, without names that differ from run to run.
+func TestManifest(t *testing.T) {
+	p := steps.Process{Name: "decode", Argv: []string{"vllm", "serve", "m"}, Env: []steps.EnvVar{{Name: "KEY", Value: "s3cret", Secret: true}},
+		Container: &steps.ContainerSpec{Image: "vllm:1", GPUs: &steps.GPURequest{Count: 2}}}
+	spec := steps.KubernetesSpec{Namespace: "bench", ServerAnnotations: map[string]string{"k8s.v1.cni.cncf.io/networks": "roce"}}
+	first, err := Manifest(spec, p, "NODE(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, _ := Manifest(spec, p, "NODE(1)")
+	for _, want := range []string{"kind: Pod\n", "namespace: bench\n", "name: pipeline-decode-RUN\n", "k8s.v1.cni.cncf.io/networks: roce\n",
+		"nvidia.com/gpu: \"2\"\n", "image: vllm:1\n", "- NODE(1)\n"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("there is no %q in\n%s", want, first)
+		}
+	}
+	if first != second || strings.Contains(first, "s3cret") {
+		t.Errorf("it changes, or holds a secret:\n%s\n%s", first, second)
+	}
+	p.Container = nil
+	if text, err := Manifest(spec, p, "NODE(1)"); text != "" || err != nil {
+		t.Errorf("a process that is no Pod: %q, %v", text, err)
 	}
 }

@@ -22,6 +22,7 @@ func ReadContainer(o steps.Object) (*steps.ContainerSpec, []steps.Problem) {
 		Workdir: o.Text("workdir"), User: o.Text("user"),
 		Network: r.network(), IPC: o.Text("ipc"), PID: o.Text("pid"),
 		ShmSize: int64(o.Int("shm_size")), Memory: int64(o.Int("memory")),
+		Resources: textMap(r.pairs("resources")), Requests: textMap(r.pairs("requests")),
 		CPUSet: o.Text("cpuset"), MemSet: o.Text("memset"),
 		Ulimits: r.ulimits(), CapAdd: r.capabilities("cap_add"), CapDrop: r.capabilities("cap_drop"),
 		SecurityOpt: r.texts("security_opt"), GroupAdd: r.texts("group_add"),

@@ -48,6 +48,12 @@ func containerResourceAttrs() []steps.Attr {
 			Doc: "Size of /dev/shm, for example 16GiB; Docker's default of 64MiB is too small for NCCL."},
 		{Name: "memory", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitBytes,
 			Doc: "Limit of the memory of the machine that the server may use."},
+		{Name: "resources", Type: cty.Map(cty.String),
+			Doc: "Requests and limits of the server's Pod beside its GPUs, by name, over those of the " +
+				"kubernetes block: { cpu = \"16\", memory = \"64Gi\", \"rdma/hca\" = \"1\" }."},
+		{Name: "requests", Type: cty.Map(cty.String),
+			Doc: "Requests of the server's Pod that differ from its limits: { cpu = \"8\" } beside 16 in " +
+				"resources reserves 8; without a limit in resources there is none, so that a server is never throttled."},
 		{Name: "cpuset", Type: cty.String, Rule: coreList, Doc: "Cores that the server may use, for example 0-15,32-47."},
 		{Name: "memset", Type: cty.String, Rule: coreList, Doc: "Memory nodes that the server may use, for example 0."},
 		{Name: "ulimits", Type: cty.Map(cty.String),

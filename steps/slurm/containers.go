@@ -44,8 +44,8 @@ func decidedByAdministrators() map[string]steps.ContainerUse {
 		"gpus": steps.CarriedExcept("ignored; the server's `gpus` counts, of the job's GPUs on the node", namedGPUs,
 			"set the server's gpus to their number, or name them by CUDA_VISIBLE_DEVICES"),
 	}
-	for _, name := range []string{"platform", "user", "shm_size", "memory", "cpuset", "memset", "ulimits", "cap_add", "cap_drop",
-		"security_opt", "group_add", "privileged", "devices", "runtime", "volumes", "tmpfs"} {
+	for _, name := range []string{"platform", "user", "shm_size", "memory", "resources", "requests", "cpuset", "memset", "ulimits", "cap_add",
+		"cap_drop", "security_opt", "group_add", "privileged", "devices", "runtime", "volumes", "tmpfs"} {
 		args[name] = steps.NotCarried(leaveOut)
 	}
 	return args

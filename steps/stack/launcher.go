@@ -53,7 +53,7 @@ func (launcher) Name() string { return Name }
 // Capabilities implements steps.Launcher.
 func (launcher) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
 
-// Start records the launch, runs up to its end and reads its outputs. If it fails, down runs before Start returns.
+// Start renders what up applies, records the launch, runs up to its end and reads its outputs. If it fails, down runs before Start returns.
 func (l launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	id, err := newID()
 	if err != nil {
@@ -65,6 +65,9 @@ func (l launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (st
 		if !e.Secret {
 			record.Env = append(record.Env, e.Name+"="+e.Value)
 		}
+	}
+	if r.applied, err = r.render(ctx); err != nil {
+		return nil, err
 	}
 	if err := l.opt.Journal.Add(record); err != nil {
 		return nil, err
@@ -91,6 +94,7 @@ type running struct {
 	dir     string
 	log     io.Writer
 	outputs map[string]string
+	applied *steps.Applied
 	follow  steps.Child // of logs, nil without
 
 	mu   sync.Mutex
@@ -211,8 +215,11 @@ func (r *running) Stop(ctx context.Context) error {
 
 // Capabilities implements steps.Server: the outputs are facts of the launch.
 func (r *running) Capabilities() steps.ServerCapabilities {
-	c := steps.ServerCapabilities{Describe: func() map[string]string {
+	c := steps.ServerCapabilities{Applied: r.applied, Describe: func() map[string]string {
 		facts := map[string]string{}
+		if r.applied != nil {
+			facts["stack.applied"] = r.applied.Digest
+		}
 		for name, value := range r.outputs {
 			if name != "url" {
 				facts["stack."+name] = value

@@ -37,7 +37,10 @@ func (a *app) planCommand() *cobra.Command {
 				return a.writeJSON(p)
 			}
 			if launch {
-				return p.WriteLaunch(a.Out)
+				if err := p.WriteLaunch(a.Out); err != nil {
+					return err
+				}
+				return a.writeApplied(ctx, p)
 			}
 			return a.printPlan(p)
 		}),
@@ -48,7 +51,7 @@ func (a *app) planCommand() *cobra.Command {
 	options.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
 	cmd.Flags().BoolVar(&launch, "launch", false,
-		"print how every process of every target is started: command line, environment, files, order")
+		"print how every process of every target is started: command line, environment, files, order; runs render of stacks")
 	return cmd
 }
 

@@ -5,6 +5,7 @@ package counted
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -16,7 +17,9 @@ type Tally struct {
 	rises map[string]float64
 	// unknown holds the reasons why increases of counters are unknown; "" is for a server whose metrics could not be
 	// read.
-	unknown      map[string]error
+	unknown map[string]error
+	// replicas holds the tokens of each server, by its role.
+	replicas     map[string][]float64
 	client       map[string]float64 // what the load generator counted
 	programs     []*Program
 	began, ended time.Time
@@ -24,7 +27,10 @@ type Tally struct {
 
 // New returns an empty tally of a run that lasted from its first measured request to its last answer.
 func New(began, ended time.Time) *Tally {
-	return &Tally{rises: map[string]float64{}, unknown: map[string]error{}, client: map[string]float64{}, began: began, ended: ended}
+	return &Tally{
+		rises: map[string]float64{}, unknown: map[string]error{}, replicas: map[string][]float64{}, client: map[string]float64{},
+		began: began, ended: ended,
+	}
 }
 
 // Add adds the increase of a counter.
@@ -38,8 +44,15 @@ func (t *Tally) Client(requests, outputTokens, seconds float64) {
 	t.client[metric.SentRequests], t.client[metric.OutputTokens], t.client[metric.MeasuredSeconds] = requests, outputTokens, seconds
 }
 
-// AddServer adds the increases of a server's counters.
-func (t *Tally) AddServer(before, after map[string]float64, server string) {
+// AddServer adds the increases of the counters of a server with a role.
+func (t *Tally) AddServer(before, after map[string]float64, server, role string) {
+	if _, counts := after[metric.CounterPromptTokens]; counts {
+		tokens := 0.0
+		for _, name := range []string{metric.CounterPromptTokens, metric.CounterGenerationTokens} {
+			tokens += after[name] - before[name]
+		}
+		t.replicas[role] = append(t.replicas[role], tokens)
+	}
 	for name, now := range after {
 		rise := now - before[name]
 		if rise < 0 {
@@ -76,10 +89,34 @@ func (t *Tally) rise(name string) (float64, error) {
 		}
 	}
 	rise, there := t.rises[name]
+	if name == metric.CounterReplicaMean || name == metric.CounterReplicaMost {
+		rise, there = t.replica(name)
+	}
 	if !there {
 		return 0, errNotCounted
 	}
 	return rise, nil
+}
+
+// replica returns the tokens of the mean or of the busiest of several servers, false if not all of them serve alike.
+func (t *Tally) replica(name string) (float64, bool) {
+	if len(t.replicas) != 1 || t.unknown[metric.CounterPromptTokens] != nil || t.unknown[metric.CounterGenerationTokens] != nil {
+		return 0, false
+	}
+	for _, tokens := range t.replicas {
+		most, sum := slices.Max(tokens), 0.0
+		for _, n := range tokens {
+			sum += n
+		}
+		if len(tokens) < 2 {
+			return 0, false
+		}
+		if name == metric.CounterReplicaMost {
+			return most, true
+		}
+		return sum / float64(len(tokens)), true
+	}
+	return 0, false
 }
 
 // lasting marks errors that persist when the measurement is repeated.

@@ -1,6 +1,7 @@
 package counted_test
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"strings"
@@ -12,13 +13,20 @@ import (
 )
 
 // counts are the counters of a server before and after a run.
-type counts struct{ before, after map[string]float64 }
+type counts struct {
+	before, after map[string]float64
+	role          string
+}
 
 // TestCountedMetrics: metrics of counters are made of what all servers' counters rose by, and have a
 // reason where that is not known.
 func TestCountedMetrics(t *testing.T) {
 	drafts := func(drafts, tokens, accepted float64) map[string]float64 {
 		return map[string]float64{metric.CounterDrafts: drafts, metric.CounterDraftTokens: tokens, metric.CounterAcceptedTokens: accepted}
+	}
+	served := func(prompt, output float64, role string) counts {
+		none := map[string]float64{metric.CounterPromptTokens: 5, metric.CounterGenerationTokens: 5}
+		return counts{none, map[string]float64{metric.CounterPromptTokens: prompt + 5, metric.CounterGenerationTokens: output + 5}, role}
 	}
 	for name, tt := range map[string]struct {
 		servers []counts
@@ -27,26 +35,32 @@ func TestCountedMetrics(t *testing.T) {
 		problem string
 		absent  bool
 	}{
-		"length": {[]counts{{drafts(10, 40, 10), drafts(110, 440, 180)}}, "acceptance.length", 2.7, "", false},
-		"rate":   {[]counts{{drafts(10, 40, 10), drafts(110, 440, 180)}}, "acceptance.rate", 170.0 / 400, "", false},
-		"of two servers": {[]counts{{drafts(0, 0, 0), drafts(100, 400, 100)}, {drafts(0, 0, 0), drafts(300, 1200, 700)}},
+		"length": {[]counts{{drafts(10, 40, 10), drafts(110, 440, 180), ""}}, "acceptance.length", 2.7, "", false},
+		"rate":   {[]counts{{drafts(10, 40, 10), drafts(110, 440, 180), ""}}, "acceptance.rate", 170.0 / 400, "", false},
+		"of two servers": {[]counts{{drafts(0, 0, 0), drafts(100, 400, 100), ""}, {drafts(0, 0, 0), drafts(300, 1200, 700), ""}},
 			"acceptance.length", 3, "", false},
 		"SGLang's length": {[]counts{{map[string]float64{metric.CounterDrafts: 0, metric.CounterGenerationTokens: 5},
-			map[string]float64{metric.CounterDrafts: 100, metric.CounterGenerationTokens: 305}}}, "acceptance.length", 3, "", false},
-		"preemptions": {[]counts{{map[string]float64{metric.CounterPreemptions: 1}, map[string]float64{metric.CounterPreemptions: 6}}},
+			map[string]float64{metric.CounterDrafts: 100, metric.CounterGenerationTokens: 305}, ""}}, "acceptance.length", 3, "", false},
+		"preemptions": {[]counts{{map[string]float64{metric.CounterPreemptions: 1}, map[string]float64{metric.CounterPreemptions: 6}, ""}},
 			"preemptions.per_request", 0.5, "", false},
-		"no drafts":          {[]counts{{drafts(10, 40, 10), drafts(10, 40, 10)}}, "acceptance.length", 0, "did not rise", false},
-		"reset":              {[]counts{{drafts(10, 40, 10), drafts(9, 440, 180)}}, "acceptance.length", 0, "fell from 10 to 9", false},
-		"gone":               {[]counts{{drafts(10, 40, 10), map[string]float64{}}}, "acceptance.length", 0, "disappeared", false},
-		"not counted":        {[]counts{{map[string]float64{}, map[string]float64{}}}, "acceptance.length", 0, "nothing counts", true},
-		"one cannot be read": {[]counts{{drafts(0, 0, 0), drafts(100, 400, 100)}, {}}, "acceptance.length", 0, "connection refused", false},
+		"even": {[]counts{served(90, 10, ""), served(50, 50, "")}, "replica.balancedness", 1, "", false},
+		"one gets all": {[]counts{served(0, 0, ""), served(0, 0, ""), served(90, 10, ""), served(0, 0, "")},
+			"replica.balancedness", 0.25, "", false},
+		"one server":         {[]counts{served(90, 10, "")}, "replica.balancedness", 0, "nothing counts", true},
+		"prefill and decode": {[]counts{served(90, 10, "producer"), served(9, 1, "consumer")}, "replica.balancedness", 0, "nothing counts", true},
+		"nothing was served": {[]counts{served(0, 0, ""), served(0, 0, "")}, "replica.balancedness", 0, "did not rise", false},
+		"no drafts":          {[]counts{{drafts(10, 40, 10), drafts(10, 40, 10), ""}}, "acceptance.length", 0, "did not rise", false},
+		"reset":              {[]counts{{drafts(10, 40, 10), drafts(9, 440, 180), ""}}, "acceptance.length", 0, "fell from 10 to 9", false},
+		"gone":               {[]counts{{drafts(10, 40, 10), map[string]float64{}, ""}}, "acceptance.length", 0, "disappeared", false},
+		"not counted":        {[]counts{{map[string]float64{}, map[string]float64{}, ""}}, "acceptance.length", 0, "nothing counts", true},
+		"one cannot be read": {[]counts{{drafts(0, 0, 0), drafts(100, 400, 100), ""}, {}}, "acceptance.length", 0, "connection refused", false},
 	} {
 		tally, values := counted.New(time.Time{}, time.Time{}), map[string]float64{}
 		for _, c := range tt.servers {
 			if c.before == nil {
 				tally.Unread("server", errors.New("connection refused"))
 			} else {
-				tally.AddServer(c.before, c.after, "server")
+				tally.AddServer(c.before, c.after, "server", cmp.Or(c.role, "server"))
 			}
 		}
 		tally.Client(10, 300, 20)
@@ -70,7 +84,7 @@ func TestToyMetric(t *testing.T) {
 		{Of: "stalls", By: metric.SentRequests, Factor: 100},
 	}}
 	tally, values := counted.New(time.Time{}, time.Time{}), map[string]float64{}
-	tally.AddServer(map[string]float64{"stalls": 1}, map[string]float64{"stalls": 3}, "server")
+	tally.AddServer(map[string]float64{"stalls": 1}, map[string]float64{"stalls": 3}, "server", "server")
 	tally.Client(10, 300, 20)
 	if problems := tally.Count([]metric.Metric{toy}, nil, values); len(problems) > 0 || values[toy.ID] != 20 {
 		t.Errorf("%v, %v", values, problems)

@@ -19,7 +19,7 @@ func TestCountRun(t *testing.T) {
 	const bm = "benchmark.serving"
 	reset := func(t *counted.Tally) {
 		t.AddServer(map[string]float64{metric.CounterDrafts: 9, metric.CounterAcceptedTokens: 9},
-			map[string]float64{metric.CounterDrafts: 1, metric.CounterAcceptedTokens: 1}, "server")
+			map[string]float64{metric.CounterDrafts: 1, metric.CounterAcceptedTokens: 1}, "server", "server")
 	}
 	unread := func(t *counted.Tally) { t.Unread("server", errors.New("connection refused")) }
 	of := func(metrics ...string) *runner {

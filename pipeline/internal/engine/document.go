@@ -49,9 +49,10 @@ func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
 		doc.Targets = append(doc.Targets, result.Target{
 			Addr: t.Addr, Engine: t.Engine, Model: t.Model, GPUs: t.GPUs, Answering: t.Answering, Machines: t.Machines, Connector: t.Connector,
 			Work: t.Work,
-			Argv: t.Argv, Range: t.Range, Describe: o.Describe[t.Addr],
+			Argv: t.Argv, Range: t.Range, Describe: o.Describe[t.Addr], Applied: o.Applied[t.Addr],
 		})
 	}
+	warnOfEqual(doc)
 	runs := map[string][]result.Run{}
 	for _, l := range o.Launched {
 		doc.Launches = append(doc.Launches, l.Attempts...)

@@ -122,6 +122,7 @@ func (r *runner) start(ctx context.Context, s *server, m *member) error {
 		}
 		m.running = running
 	}
+	r.recordApplied(s, m)
 	s.followPauses(ctx, m)
 	m.endpoint = steps.Endpoint{BaseURL: m.running.BaseURL(), Model: servedName(m.Spec)}
 	if m.process.ReadyURL != "" {

@@ -63,7 +63,7 @@ func (r *runner) watchServers(_ context.Context, s *server, w *watch) Watcher {
 				if v.before == nil || v.after == nil {
 					t.Unread(v.member.Name, v.err)
 				} else {
-					t.AddServer(v.before.Counters, v.after.Counters, v.member.Name)
+					t.AddServer(v.before.Counters, v.after.Counters, v.member.Name, v.member.Role)
 				}
 			}
 		},

@@ -23,6 +23,7 @@ type Outcome struct {
 
 	Machine  map[string]string
 	Describe map[string]map[string]string // by target
+	Applied  map[string]*result.Applied   // by target, of its last launch
 	Steps    []result.Step
 	Outputs  config.Outputs // of the steps
 	Images   []result.Image

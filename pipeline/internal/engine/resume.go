@@ -26,6 +26,7 @@ type State struct {
 	Launched []Launched
 	Steps    []StepDone
 	Describe map[string]map[string]string
+	Applied  map[string]*result.Applied
 	Images   []result.Image
 	// Owners holds the programs that executed the run and own its processes.
 	Owners   []string
@@ -42,7 +43,8 @@ type StepDone struct {
 
 // LoadState reads the plan and the journal of a run directory. It ignores a torn last line.
 func LoadState(dir *store.Dir) (*State, error) {
-	s := &State{Plan: &plan.Plan{}, Describe: map[string]map[string]string{}, probes: map[searchOf][]result.Probe{}}
+	s := &State{Plan: &plan.Plan{}, Describe: map[string]map[string]string{}, Applied: map[string]*result.Applied{},
+		probes: map[searchOf][]result.Probe{}}
 	if err := dir.ReadJSON(store.PlanFile, s.Plan); err != nil {
 		return nil, fmt.Errorf("resume: %w", err)
 	}
@@ -126,6 +128,10 @@ func (b *builder) add(e event.Event) error {
 		}
 	case event.LaunchStart:
 		b.launchStart(e)
+	case event.LaunchState:
+		if e.Applied != nil {
+			s.Applied[e.Target] = e.Applied
+		}
 	case event.LaunchReady:
 		if e.Describe != nil {
 			s.Describe[e.Target] = e.Describe

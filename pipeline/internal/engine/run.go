@@ -40,7 +40,7 @@ type runner struct {
 func newRunner(o Options) *runner {
 	r := &runner{
 		o: o, plan: o.Plan, bus: o.Bus,
-		out:     &Outcome{Started: o.Now(), Describe: map[string]map[string]string{}},
+		out:     &Outcome{Started: o.Now(), Describe: map[string]map[string]string{}, Applied: map[string]*result.Applied{}},
 		outputs: config.Outputs{}, began: o.Now(),
 		resumed: map[string]Launched{},
 		warned:  map[string]bool{}, unseen: map[string]bool{}, labels: map[string]labels{}, late: map[string]bool{}, filled: filled{},
@@ -51,6 +51,7 @@ func newRunner(o Options) *runner {
 			r.out.Started = s.Started
 		}
 		maps.Copy(r.out.Describe, s.Describe)
+		maps.Copy(r.out.Applied, s.Applied)
 		r.out.Images, r.before = slices.Clone(s.Images), s.Took.Seconds()
 		for _, l := range s.Launched {
 			r.resumed[l.ID] = l

@@ -101,6 +101,7 @@ type Event struct {
 	Process  *Process          `json:"process,omitempty"`
 	Outputs  map[string]string `json:"outputs,omitempty"`
 	Describe map[string]string `json:"describe,omitempty"`
+	Applied  *result.Applied   `json:"applied,omitempty"`
 	Plan     *PlanTotals       `json:"plan,omitempty"`
 }
 

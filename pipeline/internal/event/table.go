@@ -43,7 +43,7 @@ var Types = []Info{
 	{LaunchStart, "A target is started for a repeat.", with(aboutLaunch, "range"), Synced},
 	{ProcessStart, "An operating system process was started, so that a later run or a cleanup finds what a killed one left.",
 		[]string{"process"}, Synced},
-	{LaunchState, "A launch has reached a state on its way to being ready.", with(aboutLaunch, "state"), Stored},
+	{LaunchState, "A launch has reached a state on its way to being ready.", with(aboutLaunch, "state", "applied"), Stored},
 	{LaunchReady, "A target serves, with what it reports about itself.", with(aboutLaunch, "launched", "describe"), Synced},
 	{LaunchFail, "An attempt to launch a target has failed.", with(aboutLaunch, "launched", "failure", "range"), Synced},
 	{RunStart, "A pass of a cell begins.", aboutRun, Stored},
@@ -85,6 +85,7 @@ var FieldDocs = map[string]string{
 	"severity": "error, warning or info",
 	"detail":   "what to do about it", "path": "of the file", "process": "PID, start time, command line and the program that started it",
 	"outputs":  "outputs of a step",
+	"applied":  "what another tool applied to start a server, if it is not what was applied before",
 	"describe": "what a server reports about itself", "plan": "how many benchmarks, cells, repeats, launches, runs, seconds and gates",
 }
 

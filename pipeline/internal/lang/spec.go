@@ -68,7 +68,9 @@ func (e *evaluator) commands(o object) *steps.StackSpec {
 	if !o.Has("up") {
 		return nil
 	}
-	return &steps.StackSpec{Up: e.words(o, "up"), Down: e.words(o, "down"), Logs: e.words(o, "logs"), Lost: e.words(o, "lost")}
+	return &steps.StackSpec{
+		Up: e.words(o, "up"), Down: e.words(o, "down"), Render: e.words(o, "render"), Logs: e.words(o, "logs"), Lost: e.words(o, "lost"),
+	}
 }
 
 // words returns an argument that is a string or a list of strings.

@@ -49,6 +49,9 @@ type Kind struct {
 	// Examine checks, for the doctor, that the place has what a file needs of it, nil without such checks. It
 	// changes nothing, and returns nothing for a file that does not use the place.
 	Examine func(context.Context, Options) []doctor.Check
+	// Applied returns what another tool would apply to start a server, without applying it; nil for a kind of place
+	// that does not use another tool, and a nil result if the file does not say how to render it.
+	Applied func(context.Context, Options, steps.ServerSpec) (*steps.Applied, error)
 	// Takes reports whether a process runs in a place of this kind.
 	Takes func(Options, Process) bool
 	// New makes the place. It fails if the options are wrong.
@@ -136,6 +139,8 @@ type Slot struct {
 	Ask func(steps.Engine) steps.Engine
 	// Show converts a process to the one started at this place, for display; nil means the process itself.
 	Show func(steps.Process) (steps.Process, error)
+	// Manifest returns the object that the place creates for a process, for display; nil if it creates none.
+	Manifest func(steps.Process) (string, error)
 }
 
 // Self describes how to start this program in a slot.

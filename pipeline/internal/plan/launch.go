@@ -29,6 +29,8 @@ type Process struct {
 	// Env holds the variables that are set, as NAME=VALUE; secret values are "(secret)".
 	Env   []string     `json:"env,omitempty"`
 	Files []LaunchFile `json:"files,omitempty"`
+	// Manifest is the object that a cluster gets for it, in YAML.
+	Manifest string `json:"manifest,omitempty"`
 	// Start is the start-up time in the model of a simulated server, in the model's seconds.
 	Start float64 `json:"start_s,omitempty"`
 }
@@ -113,6 +115,9 @@ func (p Process) write(w io.Writer, waits bool) {
 		for line := range strings.Lines(f.Content) {
 			fmt.Fprintf(w, "      | %s\n", term.Escape(strings.TrimRight(line, "\n")))
 		}
+	}
+	for line := range strings.Lines(p.Manifest) {
+		fmt.Fprintf(w, "    | %s\n", term.Escape(strings.TrimRight(line, "\n")))
 	}
 }
 

@@ -146,6 +146,12 @@ func show(name, role string, wave int, slot place.Slot, p steps.Process) (plan.P
 		}
 		out.Env = append(out.Env, e.Name+"="+value)
 	}
+	if slot.Manifest != nil {
+		var err error
+		if out.Manifest, err = slot.Manifest(p); err != nil {
+			return plan.Process{}, err
+		}
+	}
 	for _, f := range p.Files {
 		out.Files = append(out.Files, plan.LaunchFile{Name: f.Name, EnvVar: f.EnvVar, Content: strings.ToValidUTF8(string(f.Content), "?")})
 	}

@@ -237,6 +237,11 @@ func (p *pods) Assign(t place.Target, process place.Process, _ []string) (place.
 	}
 	node += p.first
 	slot := place.Slot{Spec: process.Spec, Launcher: p.run.Launcher(node), Self: place.Self{Program: shownProgram, Image: p.spec.Image}}
+	if p.run == nil {
+		slot.Manifest = func(shown steps.Process) (string, error) {
+			return kubernetes.Manifest(p.spec, shown, fmt.Sprintf("NODE(%d)", node))
+		}
+	}
 	if p.run != nil && node < len(p.run.Nodes()) {
 		slot.Self.Program = p.run.Nodes()[node].Program
 	}

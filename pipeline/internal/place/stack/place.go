@@ -20,7 +20,11 @@ func Kind() place.Kind {
 	return place.Kind{
 		Name: "stack", Cleaner: cleaner,
 		Containers: []steps.ContainerSupport{{Place: "stack", Every: "A stack has no container of this program: its up starts what it needs."}},
-		Takes:      func(_ place.Options, p place.Process) bool { return p.Spec.Stack != nil },
+		Applied: func(ctx context.Context, o place.Options, spec steps.ServerSpec) (*steps.Applied, error) {
+			folder := o.Plan.Config.Folder
+			return stack.Render(ctx, o.Spawner, place.InFolder(spec, folder), folder, os.Stderr)
+		},
+		Takes: func(_ place.Options, p place.Process) bool { return p.Spec.Stack != nil },
 		New: func(o place.Options) (place.Place, error) {
 			dir, err := folder()
 			return commands{opt: o, journal: stack.Journal{Dir: dir}}, err

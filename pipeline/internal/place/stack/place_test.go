@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,5 +110,84 @@ func TestLost(t *testing.T) {
 	}
 	if err := s.Stop(context.Background()); err != nil {
 		t.Error(err)
+	}
+}
+
+// manifests are what a tool may render: the ID of the launch, a Secret, and variables of which some are secrets.
+const manifests = `kind: Secret
+apiVersion: v1
+data:
+  token: YWJjZDEyMzRlZmdoNTY3OA==
+  key: |
+    -----BEGIN KEY-----
+    line: abcd1234efgh5678
+stringData: {user: abcd1234efgh5678}
+metadata:
+  name: keys
+---
+kind: Deployment
+metadata:
+  namespace: $PIPELINE_STACK
+spec:
+  args: [--max-num-seqs, "256"]
+  env:
+  - name: HF_TOKEN
+    value: abcd1234efgh5678
+  - name: MAX_TOKENS
+    value: "4096"
+  - API_KEY=abcd1234efgh5678
+  other: $OURS`
+
+const rendered = `kind: Secret
+apiVersion: v1
+data:
+  token: (secret)
+  key: (secret)
+stringData: (secret)
+metadata:
+  name: keys
+---
+kind: Deployment
+metadata:
+  namespace: $PIPELINE_STACK
+spec:
+  args: [--max-num-seqs, "256"]
+  env:
+  - name: HF_TOKEN
+    value: (secret)
+  - name: MAX_TOKENS
+    value: "4096"
+  - API_KEY=(secret)
+  other: (secret)`
+
+// TestRender: what is applied is the same text for each launch, and has no secrets.
+func TestRender(t *testing.T) {
+	spawner := spawn.New(spawn.Options{Environ: os.Environ()})
+	defer spawner.Close()
+	render := func(script string) (*steps.Applied, error) {
+		spec := steps.ServerSpec{Stack: &steps.StackSpec{Render: sh(script)}, Env: []steps.EnvVar{{Name: "OURS", Value: "x7", Secret: true}}}
+		return stack.Render(t.Context(), spawner, spec, t.TempDir(), io.Discard)
+	}
+	print := "cat <<EOF\n" + manifests + "\nEOF"
+	one, err := render(print)
+	if err != nil || strings.TrimSpace(one.Text) != rendered || one.Cut {
+		t.Fatalf("%v\n%s", err, one.Text)
+	}
+	two, err := render(print)
+	if err != nil || two.Digest != one.Digest {
+		t.Errorf("another launch: %v, %v", two, err)
+	}
+	long, err := render("yes 'replicas: 1' | head -n 100000")
+	if err != nil || !long.Cut || !strings.HasSuffix(long.Text, "replicas: 1\n") || len(long.Text) > 1<<20 {
+		t.Errorf("a long text: %v, %d bytes", err, len(long.Text))
+	}
+	for script, want := range map[string]string{"true": "printed nothing", "exit 3": "exit status 3"} {
+		if _, err := render(script); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", script, err, want)
+		}
+	}
+	_, journal, _, log, err := start(t, steps.StackSpec{Up: sh(writesURL), Down: sh("echo down"), Render: sh("exit 3")})
+	if err == nil || !strings.Contains(err.Error(), "render: exit status 3") || strings.Contains(log, "down") || records(t, journal) != 0 {
+		t.Errorf("a stack that cannot be rendered: %v\n%s", err, log)
 	}
 }

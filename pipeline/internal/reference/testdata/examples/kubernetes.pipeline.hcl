@@ -27,6 +27,8 @@ server "vllm" "sut" {
   gpus  = 1
 
   container {
-    volumes = { hf-cache = "/root/.cache/huggingface" }
+    volumes   = { hf-cache = "/root/.cache/huggingface" }
+    resources = { cpu = "16", memory = "64Gi" }
+    requests  = { cpu = "8" }
   }
 }

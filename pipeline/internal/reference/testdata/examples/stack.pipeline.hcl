@@ -3,6 +3,7 @@ server "stack" "sut" {
   for_each = { base = "v1", head = "v2" }
   up       = ["./stack.sh", "up", each.value]
   down     = ["./stack.sh", "down"]
+  render   = ["./stack.sh", "render", each.value]
   logs     = ["./stack.sh", "logs"]
   lost     = ["./stack.sh", "lost"]
   model    = "Qwen/Qwen2.5-7B-Instruct"
