@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -147,10 +148,13 @@ func (r stackRig) test(t *testing.T) {
 		if err != nil || len(logs) != 6 {
 			t.Fatalf("logs: %v, %v", logs, err)
 		}
-		for _, file := range logs {
-			if log, err := os.ReadFile(file); err != nil || !strings.Contains(string(log), r.logged) {
-				t.Errorf("%s does not hold the log of the stack: %v", file, err)
-			}
+		// A command that is slow to follow the log may begin after a short launch has ended.
+		holds := func(file string) bool {
+			log, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(log), r.logged)
+		}
+		if !slices.ContainsFunc(logs, holds) {
+			t.Errorf("none of %q holds the log of the stack", logs)
 		}
 		r.gone(t, folder)
 	})
