@@ -58,6 +58,7 @@ type deviceRequest struct {
 
 // createRequest converts a process into a create request. image is the ID to run.
 func (l *Launcher) createRequest(p steps.Process, image string) (createRequest, error) {
+	p = steps.FilesIn(p, filesDir)
 	c := p.Container
 	mounts, err := l.mounts(c)
 	if err != nil {
@@ -73,7 +74,7 @@ func (l *Launcher) createRequest(p steps.Process, image string) (createRequest, 
 		LogConfig: logLimits(), RestartPolicy: dc.NeverRestart(),
 	}
 	config := &dc.Config{
-		Image: image, Cmd: p.Argv, Env: env(steps.FilesIn(p, filesDir)), User: c.User, WorkingDir: c.Workdir,
+		Image: image, Cmd: p.Argv, Env: env(p.Env), User: c.User, WorkingDir: c.Workdir,
 		Labels: l.labels(p), StopSignal: "SIG" + signal, StopTimeout: int(grace.Round(time.Second) / time.Second),
 	}
 	if !c.OwnEntrypoint {

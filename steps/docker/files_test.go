@@ -47,9 +47,13 @@ func TestFilesArchive(t *testing.T) {
 		}
 	}
 	env := steps.FilesIn(steps.Process{Env: []steps.EnvVar{{Name: "MOONCAKE_CONFIG_PATH", Value: "mine"}, {Name: "A", Value: "1"}},
-		Files: files}, filesDir)
+		Files: files}, filesDir).Env
 	if !slices.Equal(env, []steps.EnvVar{{Name: "A", Value: "1"}, {Name: "MOONCAKE_CONFIG_PATH", Value: "/etc/pipeline/mooncake.json"}}) {
 		t.Errorf("env %v", env)
+	}
+	named := steps.Process{Argv: []string{"serve", "--config", files[0].Word()}, Files: files}
+	if argv := steps.FilesIn(named, filesDir).Argv; argv[2] != filesDir+"/"+files[0].Name || named.Argv[2] != files[0].Word() {
+		t.Errorf("the command line is %v, and was %v", argv, named.Argv)
 	}
 	for _, name := range []string{"", "..", "a/b", "/x", `a\b`} {
 		if _, err := filesArchive([]steps.File{{Name: name}}); err == nil {

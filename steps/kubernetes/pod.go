@@ -26,6 +26,7 @@ const containerName = "main"
 // podOf returns the Pod of a process on a node. held is the secret with its secret variables and its files,
 // "" if there is none.
 func (r *Run) podOf(p steps.Process, node Node, held string) (*core.Pod, error) {
+	p = steps.FilesIn(p, filesFolder)
 	c := p.Container
 	if err := Containers().Err(c); err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func (r *Run) environment(p steps.Process, held string) []core.EnvVar {
 		secret, key, _ := strings.Cut(refs[name], "/")
 		fromSecret(name, secret, key)
 	}
-	for i, e := range steps.FilesIn(p, filesFolder) {
+	for i, e := range p.Env {
 		switch {
 		case refs[e.Name] != "": // the file's reference takes precedence
 		case e.Secret:
@@ -147,7 +148,7 @@ func (r *Run) environment(p steps.Process, held string) []core.EnvVar {
 // secretOf returns the secret with the data of a process that must not be in its Pod, or nil.
 func (r *Run) secretOf(p steps.Process) (*core.Secret, error) {
 	data := map[string][]byte{}
-	for i, e := range steps.FilesIn(p, filesFolder) {
+	for i, e := range steps.FilesIn(p, filesFolder).Env {
 		if e.Secret {
 			data[secretKey(i)] = []byte(e.Value)
 		}

@@ -72,15 +72,15 @@ func (l *Launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (s
 		log = io.Discard
 	}
 	log = &serialWriter{w: log}
-	_, env, err := steps.WriteFiles(p, l.opt.Folder)
+	_, p, err := steps.WriteFiles(p, l.opt.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}
-	child, err := l.spawner.Spawn(ctx, steps.Command{Argv: p.Argv, Env: env, Dir: p.Dir, Stdout: log, Stderr: log})
+	child, err := l.spawner.Spawn(ctx, steps.Command{Argv: p.Argv, Env: p.Env, Dir: p.Dir, Stdout: log, Stderr: log})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}
-	s := &server{process: p, spawner: l.spawner, env: env, child: child, opt: l.opt, groups: &groups{system: l.opt.System, pid: child.PID()}}
+	s := &server{process: p, spawner: l.spawner, env: p.Env, child: child, opt: l.opt, groups: &groups{system: l.opt.System, pid: child.PID()}}
 	s.groups.look()
 	following, cancel := context.WithCancel(context.Background())
 	s.unfollow = cancel

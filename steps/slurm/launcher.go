@@ -56,11 +56,11 @@ func (l *Launcher) start(ctx context.Context, p steps.Process, log io.Writer) (*
 	if listening(ctx, hostPort) {
 		return nil, fmt.Errorf("%w: %s; stop that program or set another port", process.ErrPortInUse, hostPort)
 	}
-	folder, env, err := l.writeFiles(p)
+	folder, p, err := l.writeFiles(p)
 	if err != nil {
 		return nil, err
 	}
-	return l.startPatiently(ctx, p, log, startedWith{hostPort: hostPort, folder: folder, env: env})
+	return l.startPatiently(ctx, p, log, startedWith{hostPort: hostPort, folder: folder, env: p.Env})
 }
 
 // startPatiently retries while Slurm may start the step later.
@@ -180,12 +180,12 @@ func listening(ctx context.Context, hostPort string) bool {
 	return true
 }
 
-// writeFiles writes a process's files into a new folder. It returns the folder, and the environment that names
+// writeFiles writes a process's files into a new folder. It returns the folder, and the process that names
 // the files.
-func (l *Launcher) writeFiles(p steps.Process) (string, []steps.EnvVar, error) {
-	dir, env, err := steps.WriteFiles(p, l.job.opt.Folder)
+func (l *Launcher) writeFiles(p steps.Process) (string, steps.Process, error) {
+	dir, placed, err := steps.WriteFiles(p, l.job.opt.Folder)
 	if err == nil && p.Container != nil && strings.ContainsAny(dir, ",: ") {
 		err = fmt.Errorf("the folder %q cannot be mounted into a container: set another with --out", dir)
 	}
-	return dir, env, err
+	return dir, placed, err
 }

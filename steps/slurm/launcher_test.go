@@ -17,11 +17,12 @@ func TestFilesOfContainers(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &Launcher{job: &Job{opt: Options{Folder: func(string) (string, error) { return dir, nil }}}}
-	p := steps.Process{Files: []steps.File{{Name: "mooncake.json", EnvVar: "CONFIG", Content: []byte("{}\n")}}}
-	folder, env, err := l.writeFiles(p)
+	file := steps.File{Name: "mooncake.json", EnvVar: "CONFIG", Content: []byte("{}\n")}
+	p := steps.Process{Argv: []string{"serve", "--config=" + file.Word()}, Files: []steps.File{file}}
+	folder, placed, err := l.writeFiles(p)
 	want := []steps.EnvVar{{Name: "CONFIG", Value: filepath.Join(dir, "mooncake.json")}}
-	if err != nil || folder != dir || !slices.Equal(env, want) {
-		t.Errorf("%q, %v, %v", folder, env, err)
+	if err != nil || folder != dir || !slices.Equal(placed.Env, want) || placed.Argv[1] != "--config="+want[0].Value {
+		t.Errorf("%q, %v, %v", folder, placed, err)
 	}
 	p.Container = &steps.ContainerSpec{}
 	if _, _, err := l.writeFiles(p); err == nil || !strings.Contains(err.Error(), "cannot be mounted") {

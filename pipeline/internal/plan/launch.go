@@ -111,7 +111,11 @@ func (p Process) write(w io.Writer, waits bool) {
 		fmt.Fprintf(w, "    %s\n", term.Escape(e))
 	}
 	for _, f := range p.Files {
-		fmt.Fprintf(w, "    %s=(path of %s)\n", term.Escape(f.EnvVar), term.Escape(f.Name))
+		if f.EnvVar != "" {
+			fmt.Fprintf(w, "    %s=(path of %s)\n", term.Escape(f.EnvVar), term.Escape(f.Name))
+		} else {
+			fmt.Fprintf(w, "    %s:\n", term.Escape(f.Name))
+		}
 		for line := range strings.Lines(f.Content) {
 			fmt.Fprintf(w, "      | %s\n", term.Escape(strings.TrimRight(line, "\n")))
 		}

@@ -44,10 +44,11 @@ type fleet struct {
 // Start implements steps.Launcher. A server that fails to start is returned as ended.
 func (v *machine) Start(_ context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	out := &process{machine: v, address: net.JoinHostPort(p.Host, strconv.Itoa(p.Port)), done: make(chan struct{}), ready: v.Now()}
-	env, err := v.environment(p)
+	_, p, err := steps.WriteFiles(p, v.opt.Folder)
 	if err != nil {
 		return nil, err
 	}
+	env := environment(p)
 	switch {
 	case len(p.Argv) > 1 && p.Argv[1] == "router":
 		out.router = new(router.Config)
@@ -75,17 +76,13 @@ func (v *machine) Start(_ context.Context, p steps.Process, log io.Writer) (step
 	return out, nil
 }
 
-// environment returns the environment of a process, with the paths of its files.
-func (v *machine) environment(p steps.Process) (func(string) string, error) {
-	_, env, err := steps.WriteFiles(p, v.opt.Folder)
-	if err != nil {
-		return nil, err
-	}
+// environment returns the environment of a process.
+func environment(p steps.Process) func(string) string {
 	vars := map[string]string{}
-	for _, e := range env {
+	for _, e := range p.Env {
 		vars[e.Name] = e.Value
 	}
-	return func(name string) string { return vars[name] }, nil
+	return func(name string) string { return vars[name] }
 }
 
 // BaseURL implements steps.Server.
