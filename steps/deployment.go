@@ -128,6 +128,7 @@ const (
 	StartLoad        = "model_load_seconds" // reading the weights
 	StartCompile     = "compile_seconds"
 	StartGraphs      = "graph_capture_seconds"
+	StartProfile     = "profile_seconds"  // measuring the memory, making the KV cache, warming up
 	StartGPUBytes    = "gpu_memory_bytes" // of the device, in use once the server is ready
 	StartConcurrency = "max_concurrency"  // requests of the full length that fit at once
 )

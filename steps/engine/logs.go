@@ -3,6 +3,7 @@ package engine
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/servegate/pipeline/internal/lazyregexp"
 )
@@ -125,5 +126,34 @@ func (p Pattern) read(line string, out map[string]float64, merge func(old, v flo
 			v = merge(old, v)
 		}
 		out[f.Name] = v
+	}
+}
+
+// Span is a phase of a start that only the times of log lines tell.
+type Span struct {
+	Name string
+	// From and To match the lines at which it begins and ends.
+	From, To *lazyregexp.Regexp
+	// Clock returns the time of a line.
+	Clock func(line string) (at time.Time, ok bool)
+}
+
+// AddSpans adds the seconds of phases to the figures of a start. A phase may occur several times; of several begins without
+// an end between them the first counts, because workers report theirs one by one.
+func AddSpans(facts map[string]float64, log []string, spans []Span) {
+	for _, s := range spans {
+		var begun time.Time
+		for _, line := range log {
+			line = line[:min(len(line), maxLine)]
+			switch {
+			case begun.IsZero() && s.From.MatchString(line):
+				begun, _ = s.Clock(line)
+			case !begun.IsZero() && s.To.MatchString(line):
+				if at, ok := s.Clock(line); ok && !at.Before(begun) {
+					facts[s.Name] += at.Sub(begun).Seconds()
+				}
+				begun = time.Time{}
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,11 +30,13 @@ type Metric struct {
 // Metrics holds all figures that an engine reports.
 type Metrics struct {
 	Gauges, Counters []Metric
+	// Path of the exposition; "" means /metrics.
+	Path string
 }
 
-// Scrape fetches /metrics and reads the figures.
+// Scrape fetches the exposition and reads the figures.
 func (m Metrics) Scrape(ctx context.Context, c *Client, ep steps.Endpoint) (steps.Observation, error) {
-	const path = "/metrics"
+	path := cmp.Or(m.Path, "/metrics")
 	a, err := c.Get(ctx, ep, path)
 	if err != nil {
 		return steps.Observation{}, err

@@ -76,4 +76,4 @@ type quirks struct {
 }
 
 // engines returns the engines that can be simulated.
-func engines() []engine { return []engine{vllm{}, sglang{}, llamacpp{}} }
+func engines() []engine { return []engine{vllm{}, sglang{}, llamacpp{}, trtllm{}} }

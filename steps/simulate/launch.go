@@ -95,7 +95,7 @@ func (p Simulator) engineOf(argv []string) (engine, []string, error) {
 		}
 	}
 	return nil, nil, fmt.Errorf("the command line %q starts no server that can be simulated; it must be vllm serve, python3 -m "+
-		"vllm.entrypoints.openai.api_server, python3 -m sglang.launch_server or llama-server", strings.Join(argv, " "))
+		"vllm.entrypoints.openai.api_server, python3 -m sglang.launch_server, llama-server or trtllm-serve", strings.Join(argv, " "))
 }
 
 // hardware looks up profile and model, and fills in what the engines share.

@@ -20,7 +20,7 @@ const SettingsEnv = "PIPELINE_SIMULATE"
 
 // Settings configures one launch of a simulated server. The zero value is valid.
 type Settings struct {
-	// Engine is "vllm", "sglang" or "llamacpp"; empty means the engine of the command line.
+	// Engine is "vllm", "sglang", "llamacpp" or "trtllm"; empty means the engine of the command line.
 	Engine string `json:"engine,omitempty"`
 	// Version of the engine for flags, defaults and log lines; empty means the newest known.
 	Version string `json:"version,omitempty"`
@@ -54,6 +54,8 @@ type Settings struct {
 	OutlierFactor float64  `json:"outlier_factor,omitempty"`
 	// StartupSeconds of model time from start to ready; nil means 0.3.
 	StartupSeconds *float64 `json:"startup_seconds,omitempty"`
+	// Files that the command line names, by their names.
+	Files map[string]string `json:"files,omitempty"`
 	// Nodes of the server, if its command line does not define them.
 	Nodes int `json:"nodes,omitempty"`
 	// Model is the size of the model, Architecture its configuration; nil uses its folder or the

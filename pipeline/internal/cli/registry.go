@@ -22,6 +22,7 @@ import (
 	"github.com/servegate/pipeline/steps/sglang"
 	"github.com/servegate/pipeline/steps/stack"
 	"github.com/servegate/pipeline/steps/transformers"
+	"github.com/servegate/pipeline/steps/trtllm"
 	"github.com/servegate/pipeline/steps/vllm"
 )
 
@@ -63,6 +64,7 @@ func standardServers() []server {
 		{openai.Kind(), openai.New()},
 		{transformers.Kind(), transformers.New()},
 		{stack.Kind(), stack.New()},
+		{trtllm.Kind(), trtllm.New()},
 		{llamacpp.Kind(), llamacpp.New()},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/place"
@@ -69,6 +70,7 @@ func (r Resolver) double(p steps.Process, spec steps.ServerSpec, self place.Self
 	if err != nil {
 		return p, err
 	}
+	settings.Files = filesNamed(p)
 	if r.Slowdown != 0 {
 		settings.Slowdown = max(settings.Slowdown, 1) * (1 + r.Slowdown)
 	}
@@ -79,6 +81,21 @@ func (r Resolver) double(p steps.Process, spec steps.ServerSpec, self place.Self
 	p.Argv = append([]string{self.Program, "simulate", "--"}, p.Argv...)
 	p.Env = append(p.Env, steps.EnvVar{Name: simulate.SettingsEnv, Value: string(text)})
 	return p, nil
+}
+
+// filesNamed returns the files that the command line of a process names, by their names; nil if there are none.
+func filesNamed(p steps.Process) map[string]string {
+	var out map[string]string
+	for _, f := range p.Files {
+		if !slices.Contains(p.Argv, f.Word()) {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[f.Name] = string(f.Content)
+	}
+	return out
 }
 
 // settingsOf returns the simulator's settings for a server. dir is the folder of the file.

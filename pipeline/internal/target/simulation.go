@@ -245,6 +245,7 @@ func (r Resolver) inspect(s *config.Server) (simulate.Inspection, bool) {
 	if err != nil {
 		return simulate.Inspection{}, false
 	}
+	settings.Files = filesNamed(process)
 	seen, err := simulate.Simulator{Connectors: r.Connectors}.Inspect(process.Argv, settings)
 	return seen, err == nil
 }

@@ -22,6 +22,8 @@ type FlagStyle struct {
 	Repeat map[string]bool
 	// JSON reports whether the lists of an argument are written as one JSON array; nil means never.
 	JSON func(name string) bool
+	// Underscores is set if the parser's flags have underscores where others have dashes.
+	Underscores bool
 	// Apart is set if the parser takes every word after a flag for its value, and knows no --flag=value.
 	Apart bool
 	// Reserved maps the full names of arguments that the engine sets itself to an advice for the
@@ -63,6 +65,9 @@ func Flags(args []steps.Arg, style FlagStyle) ([]string, error) {
 			return nil, fmt.Errorf("args: %s and %s are the same flag %s", other, a.Name, FlagName(same))
 		}
 		seen[same] = a.Name
+		if style.Underscores {
+			flag = "--" + strings.ReplaceAll(flag[2:], "-", "_")
+		}
 		words, err := flagWords(a, flag, style)
 		if err != nil {
 			return nil, fmt.Errorf("args.%s: %w", a.Name, err)

@@ -289,6 +289,11 @@ func checkValue(def flags.Def, v cty.Value) error {
 		if ty == cty.Bool {
 			return nil
 		}
+	case flags.Options:
+		if !ty.IsObjectType() && !ty.IsMapType() {
+			return fmt.Errorf(`takes an object, which is written into the file: yamldecode(file("NAME")) reads one`)
+		}
+		return nil
 	}
 	switch {
 	case ty == cty.Bool:

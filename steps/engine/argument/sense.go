@@ -2,9 +2,12 @@ package argument
 
 import (
 	"fmt"
+	"iter"
+	"strings"
 
 	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine/flags"
 	"github.com/servegate/pipeline/steps/serverblock"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -19,15 +22,20 @@ type bound struct {
 // bounds are for arguments that engines only check after the start, or not at all. All engines
 // share the table.
 var bounds = map[string]bound{
-	"gpu_memory_utilization": {0, 1, true, "It is the share of a GPU's memory that the engine takes."},
-	"mem_fraction_static":    {0, 1, true, "It is the share of a GPU's memory that the engine takes."},
-	"kv_cache_memory_bytes":  {1, 0, false, "It is a size in bytes."},
-	"swap_space":             {0, 0, false, "It is a size in GiB."},
-	"cpu_offload_gb":         {0, 0, false, "It is a size in GiB."},
-	"max_model_len":          {1, 0, false, "It is a number of tokens."},
-	"context_length":         {1, 0, false, "It is a number of tokens."},
-	"ctx_size":               {0, 0, false, "It is a number of tokens, 0 for those of the model."},
-	"batch_size":             {1, 0, false, "It is a number of tokens."}, "ubatch_size": {1, 0, false, "It is a number of tokens."},
+	"kv_cache_free_gpu_memory_fraction": {0, 1, true, "It is the share of a GPU's free memory that the KV cache takes."},
+	"free_gpu_memory_fraction":          {0, 1, true, "It is the share of a GPU's free memory that the KV cache takes."},
+	"max_batch_size":                    {1, 0, false, "It is a number of sequences."},
+	"max_num_tokens":                    {1, 0, false, "It is a number of tokens."},
+	"max_seq_len":                       {1, 0, false, "It is a number of tokens."},
+	"gpu_memory_utilization":            {0, 1, true, "It is the share of a GPU's memory that the engine takes."},
+	"mem_fraction_static":               {0, 1, true, "It is the share of a GPU's memory that the engine takes."},
+	"kv_cache_memory_bytes":             {1, 0, false, "It is a size in bytes."},
+	"swap_space":                        {0, 0, false, "It is a size in GiB."},
+	"cpu_offload_gb":                    {0, 0, false, "It is a size in GiB."},
+	"max_model_len":                     {1, 0, false, "It is a number of tokens."},
+	"context_length":                    {1, 0, false, "It is a number of tokens."},
+	"ctx_size":                          {0, 0, false, "It is a number of tokens, 0 for those of the model."},
+	"batch_size":                        {1, 0, false, "It is a number of tokens."}, "ubatch_size": {1, 0, false, "It is a number of tokens."},
 	"max_num_seqs":           {1, 0, false, "It is a number of sequences."},
 	"max_running_requests":   {1, 0, false, "It is a number of requests."},
 	"max_num_batched_tokens": {1, 0, false, "It is a number of tokens."},
@@ -45,7 +53,8 @@ var bounds = map[string]bound{
 func (l Lists) CheckSense(o steps.Object) []steps.Problem {
 	var found []steps.Problem
 	parallel := map[string]float64{}
-	for name, v := range Args(o) {
+	for path, v := range l.settings(o) {
+		name := path[len(path)-1]
 		x, ok := numberOf(v)
 		if !ok {
 			continue
@@ -53,7 +62,7 @@ func (l Lists) CheckSense(o steps.Object) []steps.Problem {
 		key := l.Full(name)
 		if b, known := bounds[key]; known && (x < b.low || b.open && x == b.low || b.high != 0 && x > b.high) {
 			found = append(found, steps.Problem{
-				Path: []string{"args", name}, Summary: fmt.Sprintf("args.%s cannot be %g", name, x), Detail: b.why + b.text(),
+				Path: path, Summary: fmt.Sprintf("%s cannot be %g", strings.Join(path, "."), x), Detail: b.why + b.text(),
 			})
 		}
 		if axis := parallelism[key]; axis != "" {
@@ -87,6 +96,29 @@ func (b bound) text() string {
 var parallelism = map[string]string{
 	"tensor_parallel_size": "tensor", "tp_size": "tensor", "tp": "tensor",
 	"pipeline_parallel_size": "pipeline", "pp_size": "pipeline", "pp": "pipeline",
+}
+
+// settings returns the arguments of a server block by their paths, with the settings of files of options in place of these
+// files.
+func (l Lists) settings(o steps.Object) iter.Seq2[[]string, cty.Value] {
+	return func(yield func([]string, cty.Value) bool) {
+		for name, v := range Args(o) {
+			path := []string{"args", name}
+			inside, _ := v.UnmarkDeep()
+			if def, _ := l.Lookup(name); def.Kind != flags.Options || inside.IsNull() || !inside.IsKnown() || !inside.CanIterateElements() {
+				if !yield(path, v) {
+					return
+				}
+				continue
+			}
+			for it := inside.ElementIterator(); it.Next(); {
+				key, value := it.Element()
+				if key.Type() == cty.String && !yield(append(path, key.AsString()), value) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // checkGPUs compares the GPUs that the arguments need with those of the server.

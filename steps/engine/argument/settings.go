@@ -3,6 +3,8 @@ package argument
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,10 +23,26 @@ type Settings map[string]string
 func SettingsOf(spec steps.ServerSpec) Settings {
 	l := NewLists(spec.Engine, "", spec.EngineVersion())
 	out := Settings{}
-	for _, a := range spec.Args {
+	for _, a := range l.expand(spec.Args) {
 		out.add(l, a)
 	}
 	return out
+}
+
+// expand returns arguments with the settings of files of options behind them, because these take precedence over flags.
+func (l Lists) expand(args []steps.Arg) []steps.Arg {
+	var flat, inFiles []steps.Arg
+	for _, a := range args {
+		settings, ok := a.Value.(map[string]any)
+		if def, known := l.Lookup(a.Name); !ok || !known || def.Kind != flags.Options {
+			flat = append(flat, a)
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(settings)) {
+			inFiles = append(inFiles, steps.Arg{Name: name, Value: settings[name]})
+		}
+	}
+	return append(flat, inFiles...)
 }
 
 // FullName returns the full name of an argument of a server, without its key in a document.

@@ -29,6 +29,7 @@ var work = [][]string{
 	{"tokenizer", "tokenizer_path"}, {"tokenizer_revision"}, {"tokenizer_mode"}, {"skip_tokenizer_init"}, {"tokens_only"},
 	{"lora_modules", "lora_paths", "lora", "lora_scaled"}, {"lora_init_without_apply"}, {"control_vector", "control_vector_scaled"},
 	{"control_vector_layer_range"}, {"mmproj", "mmproj_url"}, {"default_mm_loras"}, {"uno_lora_path"}, {"config"},
+	{"custom_tokenizer"}, {"custom_module_dirs"}, {"checkpoint_format"}, {"checkpoint_loader"}, {"model_kwargs"}, {"lora_config"},
 	{"rope_freq_base"}, {"rope_freq_scale", "rope_scale"}, {"yarn_orig_ctx"}, {"yarn_ext_factor"}, {"yarn_attn_factor"},
 	{"yarn_beta_slow"}, {"yarn_beta_fast"},
 	// Processing of a request.
@@ -48,7 +49,8 @@ var work = [][]string{
 	// GPUs and their number.
 	{"data_parallel_size_local"}, {"data_parallel_start_rank"}, {"data_parallel_rank"}, {"data_parallel_external_lb"},
 	{"data_parallel_hybrid_lb"},
-	{"data_parallel_multi_port_external_lb"}, {"prefill_context_parallel_size", "pcp"}, {"context_parallel_size"}, {"dwdp_size"},
+	{"data_parallel_multi_port_external_lb"}, {"prefill_context_parallel_size", "pcp"}, {"context_parallel_size", "cp_size"},
+	{"dwdp_size"}, {"gpus_per_node"},
 	{"nnodes"}, {"node_rank"}, {"headless"}, {"device"}, {"device_ids"}, {"base_gpu_id"}, {"gpu_id_step"}, {"elastic_ep_initial_size"},
 }
 
@@ -63,6 +65,7 @@ var Parallelism = [][]string{
 var pathsOfWork = []string{
 	"speculative_config.rejection_sample_method", "speculative_config.acceptance_method", "speculative_config.posterior_threshold",
 	"speculative_config.posterior_alpha", "speculative_config.synthetic_acceptance_rate", "speculative_config.synthetic_acceptance_rates",
+	"speculative_config.use_relaxed_acceptance_for_thinking", "speculative_config.relaxed_topk", "speculative_config.relaxed_delta",
 	"speculative_config.synthetic_acceptance_length", "speculative_config.typical_acceptance_sampler_posterior_threshold",
 }
 
@@ -79,7 +82,7 @@ var argsOfWork = func() map[string]string {
 
 // shorter lists the arguments that limit the length of a sequence. A longer limit does not change
 // the work; a shorter one can cut it.
-var shorter = []string{"max_model_len", "context_length", "ctx_size", "predict", "n_predict", "session_len", "max_seq_len"}
+var shorter = []string{"max_model_len", "context_length", "ctx_size", "predict", "n_predict", "session_len", "max_seq_len", "max_input_len"}
 
 // envOfWork matches the environment variables that define the source of a model, the processing of
 // requests, or the devices of a server.
@@ -98,6 +101,7 @@ var envOfWork = lazyregexp.New(`^(` + strings.Join([]string{
 	`LLAMA_ARG_(MODEL(_URL)?|HF_(REPO|FILE)(_V)?|DOCKER_REPO|CTX_SIZE|N_PREDICT|CHAT_TEMPLATE[A-Z_]*|ROPE_[A-Z_]*|YARN_[A-Z_]*|` +
 		`DEVICE|MAIN_GPU|SPLIT_MODE|TENSOR_SPLIT|OVERRIDE_KV|EMBEDDINGS|POOLING)`,
 	// Processing of requests, and simulated tokens.
+	`TLLM_OVERRIDE_LAYER_NUM`, `TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS`,
 	`(SGLANG_)?SIMULATE_ACC_[A-Z_]*`, `VLLM_MOE_ROUTING_SIMULATION_STRATEGY`, `SGLANG_MAX_NEW_TOKENS_LIMIT`, `SGLANG_MAX_THINK_TOKENS`,
 	`SGLANG_DEFAULT_THINKING`, `SGLANG_[A-Z0-9_]*REASONING_EFFORT`, `SGLANG_IMAGE_MAX_PIXELS`, `SGLANG_DSPARK_SIMULATE_FOLD`,
 	`SGLANG_KV_CANARY_[A-Z_]*`, `VLLM_MAX_IMAGE_PIXELS`, `VLLM_GPT_OSS_HARMONY_SYSTEM_INSTRUCTIONS`, `VLLM_SYSTEM_START_DATE`,
@@ -142,7 +146,7 @@ func lengthsOf(spec steps.ServerSpec) map[string]string {
 	l := NewLists(spec.Engine, "", spec.EngineVersion())
 	words, _ := l.wordsOf(slices.Concat(spec.Under, spec.Executable))
 	all := Settings{}
-	for _, a := range slices.Concat(words, spec.Args) {
+	for _, a := range l.expand(slices.Concat(words, spec.Args)) {
 		all.add(l, a)
 	}
 	out := map[string]string{}
@@ -205,7 +209,7 @@ func workOf(spec steps.ServerSpec) map[string]Settings {
 // addWork adds the settings and variables of work that the lists find.
 func (l Lists) addWork(spec steps.ServerSpec, out map[string]Settings) {
 	words, assigned := l.wordsOf(slices.Concat(spec.Under, spec.Executable))
-	for _, a := range slices.Concat(words, spec.Args) {
+	for _, a := range l.expand(slices.Concat(words, spec.Args)) {
 		one := Settings{}
 		one.add(l, a)
 		for path, v := range one {

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Adds the list of flags of released versions of vLLM or SGLang, from their published wheels,
-or of one build of llama.cpp.
+or of one build of llama.cpp or one release of TensorRT-LLM.
 
     extract.py vllm 0.34.0              # writes vllm.txt, which is beside this file
     extract.py sglang 0.5.24 0.5.25
     extract.py llamacpp b11434 --reads PATH
+    extract.py trtllm 1.2.1 --reads PATH
 
-PATH is a llama-server program, which prints its flags, or the page that its release generates
-from the same definitions: tools/server/README.md of the sources.
+PATH is a llama-server or trtllm-serve program, which prints its flags, or the page that its
+release generates from the same definitions: tools/server/README.md of llama.cpp's sources, and
+commands/trtllm-serve/trtllm-serve.html of TensorRT-LLM's documentation.
 
 It downloads the wheel with pip, unpacks the Python in it, and has the engine's own code
 build its argument parser; nothing of the engine is started, and no GPU is needed. What
@@ -266,6 +268,52 @@ def kind_of_value(value, text, negated):
     return "str"
 
 
+def trtllm(source):
+    """The flags of trtllm-serve serve: the first name, and the line of the list. Their names have
+    underscores, which the list has as dashes."""
+    read = trtllm_page if source.suffix == ".html" else trtllm_help
+    for names, value, choices in read(source):
+        names = [n.replace("_", "-") for n in names if n.startswith("--")]
+        if not LEFT_OUT & set(names):
+            yield names[0], ",".join(names) + " " + trtllm_kind(names, value, choices)
+
+
+# What click converts, which its documentation does not show: a page has the name of the value only.
+TRTLLM_WHOLE = re.compile(r"--(port|.*-size|max-.*|gpus-per-node|num-.*-workers)$")
+
+
+def trtllm_kind(names, value, choices):
+    if "--extra-llm-api-options" in names:
+        return "options"
+    if not value:
+        return "true"
+    if choices:
+        return "choice " + "|".join(choices)
+    if "--custom-module-dirs" in names:
+        return "list"
+    if any(n.endswith("-fraction") for n in names):
+        return "float"
+    return "int" if any(TRTLLM_WHOLE.match(n) for n in names) else "str"
+
+
+def trtllm_page(source):
+    """The flags of the section of "serve" in a page of the documentation."""
+    for block in re.findall(r'<dt class="sig sig-object std" id="cmdoption-trtllm-serve-serve-(?!arg-).*?</dd></dl>', source.read_text(), re.S):
+        head = block.split("</dt>", 1)[0]
+        names = re.findall(r'descname"><span class="pre">(-[^<]*)</span>', head)
+        choices = re.search(r"Options<span.*?<p>(.*?)</p>", block, re.S)
+        yield names, "&lt;" in head, choices and choices[1].split(" | ")
+
+
+def trtllm_help(source):
+    """The flags that the program prints."""
+    text = subprocess.run([source, "serve", "--help"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    for spec in re.findall(r"^  (--.*?)(?:  .*)?$", text.partition("Options:")[2], re.M):
+        *names, last = spec.split(", ")
+        last, _, value = last.partition(" ")
+        yield [*names, last], value, value.startswith("[") and value.strip("[]").split("|")
+
+
 def wheel_of(engine, version, folder):
     found = sorted(folder.glob(f"{engine}-{version}-*.whl")) + sorted(folder.glob(f"{engine}-{version}.post*.whl"))
     if not found:
@@ -301,18 +349,23 @@ SOURCES = {
     "vllm": "vllm, read by extract.py from the argument parsers in its published wheels (Apache-2.0)",
     "sglang": "sglang, read by extract.py from the argument parsers in its published wheels (Apache-2.0)",
     "llamacpp": "llama.cpp, read by extract.py from llama-server --help, or tools/server/README.md of the same release (MIT)",
+    "trtllm": "trtllm-serve serve, read by extract.py from trtllm-serve serve --help, or the documentation page of the same release (Apache-2.0)",
 }
 
+# Engines whose program or page is read.
+READERS = {"llamacpp": llamacpp, "trtllm": trtllm}
+
 # Engines whose parsers take no abbreviations.
-EXACT = {"llamacpp"}
+EXACT = {"llamacpp", "trtllm"}
 
 HEADER = """\
 # Flags of released versions of {source}.
 # "exact" means that the parser completes no abbreviations.
 # "= VERSION" begins a version; then follow its differences to the one before: "+ FLAG" is new or other, "- NAME" is gone.
 # A flag: names with commas between, those that say the opposite behind "!", and a kind. Kinds: str, int, float,
-# size (int that also takes 8k or 1M), json, list (one or more values), optstr (with or without a value), choice a|b;
-# true takes no value, bool has a --no- form as well, storebool takes an optional true or false.
+# size (int that also takes 8k or 1M), json, list (one or more values), optstr (with or without a value), choice a|b,
+# options (a file of settings that take precedence over the flags); true takes no value, bool has a --no- form as well,
+# storebool takes an optional true or false.
 """
 
 
@@ -361,10 +414,10 @@ def main():
     args.add_argument("--reads", type=pathlib.Path)
     given = args.parse_args()
     path = pathlib.Path(__file__).with_name(given.engine + ".txt")
-    if given.engine == "llamacpp":
+    if given.engine in READERS:
         if not given.reads or len(given.versions) != 1:
-            args.error("llamacpp takes one version, and --reads")
-        write(path, {**read(path), given.versions[0]: dict(llamacpp(given.reads))})
+            args.error(f"{given.engine} takes one version, and --reads")
+        write(path, {**read(path), given.versions[0]: dict(READERS[given.engine](given.reads))})
         return
     failed, missing = [], ""
     for version in given.versions:

@@ -13,7 +13,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-//go:embed vllm.txt sglang.txt llamacpp.txt
+//go:embed vllm.txt sglang.txt llamacpp.txt trtllm.txt
 var files embed.FS
 
 // Kind is the kind of values that a flag accepts.
@@ -29,6 +29,7 @@ const (
 	List      Kind = "list"      // one or more words
 	Optional  Kind = "optstr"    // with or without a value
 	Choice    Kind = "choice"    // one of Def.Choices
+	Options   Kind = "options"   // a file whose settings take precedence over the flags
 	Switch    Kind = "true"      // no value; its presence means true
 	OnOff     Kind = "bool"      // no value, with a --no- form
 	Off       Kind = "no"        // the negated form of an OnOff flag
@@ -36,7 +37,7 @@ const (
 )
 
 // kinds lists those that a list can name.
-var kinds = []Kind{Text, Int, Float, Size, JSON, List, Optional, Choice, Switch, OnOff, StoreBool}
+var kinds = []Kind{Text, Int, Float, Size, JSON, List, Optional, Choice, Options, Switch, OnOff, StoreBool}
 
 // Def is one flag of a version.
 type Def struct {
@@ -230,7 +231,7 @@ func index(engine string) []*Table {
 // lists reads the list of each engine when it is first needed, since most commands need one of them.
 var lists = func() map[string]func() []*Table {
 	out := map[string]func() []*Table{}
-	for _, engine := range []string{"vllm", "sglang", "llamacpp"} {
+	for _, engine := range []string{"vllm", "sglang", "llamacpp", "trtllm"} {
 		out[engine] = sync.OnceValue(func() []*Table {
 			text, err := files.ReadFile(engine + ".txt")
 			if err != nil {
