@@ -23,6 +23,7 @@ type engine struct {
 
 // engines are the engines in the order in which names are searched: an image named after two holds the first.
 var engines = []engine{
+	{name: "trtllm", kind: "trtllm", marks: []string{"trtllm", "tensorrt-llm", "tensorrt_llm"}, hub: true, parallel: "tp_size"},
 	{name: "sglang", kind: "sglang", marks: []string{"sglang"}, hub: true, parallel: "tp_size"},
 	{name: "vllm", kind: "vllm", marks: []string{"vllm"}, hub: true, parallel: "tensor_parallel_size"},
 	{name: "llama.cpp", kind: "llamacpp", marks: []string{"llama-server", "llama.cpp", "llamacpp"}},

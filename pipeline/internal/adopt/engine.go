@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -23,8 +24,8 @@ type engine struct {
 	program func(words []string) int
 	// onCPU is set if the engine uses as many GPUs as it is given, and none if there are none.
 	onCPU bool
-	// verbatim programs keep their words: the kind knows none of their flags.
-	verbatim bool
+	// options is the flag of a file of settings whose content args has, "" if there is none.
+	options string
 	// model, served, host and port are the names of these flags, without dashes and with underscores.
 	model, served, host, port []string
 }
@@ -43,7 +44,8 @@ var engines = []engine{
 		model: []string{"model", "hf_repo", "model_url"}, served: []string{"alias"}, host: []string{"host"}, port: []string{"port"},
 	},
 	{
-		kind: "openai", program: trtllmProgram, verbatim: true, host: []string{"host"}, port: []string{"port"},
+		kind: "trtllm", images: regexp.MustCompile(`tensorrt[-_]llm(/release)?(:|@|$)`), program: trtllmProgram, options: "config",
+		host: []string{"host"}, port: []string{"port"},
 	},
 }
 
@@ -119,10 +121,6 @@ func (d *Definition) read(s *server, words []string) error {
 		}
 	}
 	s.kind = e.kind
-	if e.verbatim {
-		s.program(slices.Concat(words[:n], e.keep(s, words[n:])))
-		return nil
-	}
 	s.program(ownWords(e.kind, words[:n]))
 	d.arguments(s, e, words[n:])
 	return nil
@@ -133,7 +131,7 @@ func (s *server) program(words []string) {
 	switch line := strings.Join(words, " "); {
 	case s.image == "":
 		s.words = words
-	case len(words) > 0 && line != "vllm" && line != "python3 -m sglang.launch_server" && line != "/app/llama-server":
+	case len(words) > 0 && line != "vllm" && line != "python3 -m sglang.launch_server" && line != "/app/llama-server" && line != "trtllm-serve":
 		s.inside = words
 	}
 }
@@ -152,47 +150,11 @@ func varied(words []string) int {
 
 // ownWords drops the word that a kind adds itself: vllm serve is the executable vllm.
 func ownWords(kind string, words []string) []string {
-	if n := len(words); n > 1 && words[n-1] == "serve" && path.Base(words[n-2]) == kind {
+	program := map[string]string{"trtllm": "trtllm-serve"}[kind]
+	if n := len(words); n > 1 && words[n-1] == "serve" && path.Base(words[n-2]) == cmp.Or(program, kind) {
 		words = words[:n-1]
 	}
 	return words
-}
-
-// keep returns the words of a program whose flags are not known, with placeholders for model, host and port.
-func (e *engine) keep(s *server, words []string) []string {
-	out := slices.Clone(words)
-	host, port := false, false
-	for i, word := range words {
-		flag, value, inline := strings.Cut(word, "=")
-		if !strings.HasPrefix(flag, "-") {
-			if i == 0 && len(e.model) == 0 { // trtllm-serve MODEL
-				s.model, out[i] = word, "{model}"
-			}
-			continue
-		}
-		at, prefix := i, flag+"=" // of the value
-		if !inline {
-			if at, prefix = i+1, ""; at == len(words) {
-				continue
-			}
-			value = words[at]
-		}
-		switch name := argument(flag); {
-		case slices.Contains(e.host, name):
-			s.leave("--host "+value, "the launcher chooses the address")
-			out[at], host = prefix+"{host}", true
-		case slices.Contains(e.port, name):
-			s.port, _ = strconv.Atoi(value)
-			out[at], port = prefix+"{port}", true
-		}
-	}
-	if !host {
-		out = append(out, "--host", "{host}")
-	}
-	if !port {
-		out = append(out, "--port", "{port}")
-	}
-	return out
 }
 
 // argument returns the name of a flag as args has it.
@@ -227,6 +189,8 @@ func (d *Definition) arguments(s *server, e *engine, words []string) {
 		case full == "api_key" || full == "admin_api_key":
 			s.leave(engineargs.FlagName(full)+" and its value", "arguments are visible in process lists: set api_key of the "+
 				"server, or leave the key out, since the server listens on the local address only")
+		case e.options != "" && (full == e.options || full == "extra_llm_api_options"):
+			s.leave(literal, "write its content: args."+full+" = yamldecode(file(\"NAME\"))")
 		case full == "config":
 			s.leave(literal, "write the flags of that file into args, so that reports show them")
 		default:

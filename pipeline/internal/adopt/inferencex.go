@@ -38,6 +38,7 @@ var inferenceXFlags = map[string]struct {
 	"vllm": {[]string{"vllm", "serve"}, flagOf("--tensor-parallel-size"), func(int) []string { return []string{"--enable-expert-parallel"} }},
 	"sglang": {[]string{"python3", "-m", "sglang.launch_server", "--model-path"}, flagOf("--tensor-parallel-size"),
 		flagOf("--expert-parallel-size")},
+	"trt": {[]string{"trtllm-serve"}, flagOf("--tp_size"), flagOf("--ep_size")},
 }
 
 func flagOf(name string) func(int) []string {

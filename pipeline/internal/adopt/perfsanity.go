@@ -49,8 +49,7 @@ func (d *Definition) perfSanityServer(f *fields, model string) error {
 		}
 	}
 	backend := cmp.Or(textOf(f.take("backend")), "pytorch")
-	config := "extra-llm-api-config." + sv.name + ".yml"
-	if err := d.read(sv, []string{"trtllm-serve", model, "--backend", backend, "--config", config}); err != nil {
+	if err := d.read(sv, []string{"trtllm-serve", model, "--backend", backend}); err != nil {
 		return err
 	}
 	for e := range strings.FieldsSeq(textOf(f.take("server_env_var")) + " " + textOf(f.take("env_vars"))) {
@@ -65,7 +64,9 @@ func (d *Definition) perfSanityServer(f *fields, model string) error {
 			file = append(file, p)
 		}
 	}
-	sv.leave("the file "+config+", which holds "+jsonText(file), "write it beside this file: JSON is YAML")
+	if len(file) > 0 {
+		sv.args = set(sv.args, "config", file)
+	}
 	clients := f.take("client_configs")
 	for _, own := range perfSanityOwn {
 		f.take(own)

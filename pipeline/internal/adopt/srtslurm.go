@@ -21,9 +21,10 @@ var srtSlurm = form{
 	read: (*Definition).srtSlurm,
 }
 
-// srtEngines are the programs of its engines. TensorRT-LLM takes its arguments in a file that srt-slurm writes.
+// srtEngines are the programs of its engines.
 var srtEngines = map[string][]string{
 	"vllm": {"vllm", "serve"}, "sglang": {"python3", "-m", "sglang.launch_server", "--model-path"},
+	"trtllm": {"trtllm-serve"},
 }
 
 // srtRole describes the workers of one role that a recipe asks for.
@@ -55,7 +56,11 @@ func (d *Definition) srtSlurm(s *source) error {
 		return err
 	}
 	if _, known := srtEngines[recipe.engine]; !known {
-		return fmt.Errorf("its engine %q takes its arguments in a file: start it by a command line, as kind openai", recipe.engine)
+		return fmt.Errorf("its engine %q is unknown: start it by a command line, as kind openai", recipe.engine)
+	}
+	if _, paired := recipe.roles["prefill"]; paired && recipe.engine == "trtllm" {
+		return fmt.Errorf("a deployment does not model TensorRT-LLM's prefill and decode workers: start srtctl by the commands of a " +
+			"server \"stack\", see docs/stacks.md")
 	}
 	path, image := textOf(model.take("path")), textOf(model.take("container"))
 	switch {
@@ -108,11 +113,16 @@ func (d *Definition) srtServers(engine, role, path, image string, r srtRole) ([]
 			d.environment(sv, e.name, e.value)
 		}
 		words := append(slices.Clone(srtEngines[engine]), path)
-		for _, p := range r.args {
-			words = append(words, flagWords(p)...)
+		if engine != "trtllm" { // its arguments are its file of options
+			for _, p := range r.args {
+				words = append(words, flagWords(p)...)
+			}
 		}
 		if err := d.read(sv, words); err != nil {
 			return nil, err
+		}
+		if engine == "trtllm" && len(r.args) > 0 {
+			sv.args = set(sv.args, "config", r.args)
 		}
 		if role == "agg" && r.workers > 1 {
 			sv.leave(fmt.Sprintf("%d workers", r.workers), "one of them is measured: see deployment and its router for several")

@@ -4,14 +4,24 @@
 #   pipeline plan gate.pipeline.hcl --launch   # the command lines
 #   pipeline run gate.pipeline.hcl --var head=IMAGE
 #
-# 9 parts were not carried over: see the end.
+# 11 parts were not carried over: see the end.
 
 variable "base" {
+  description = "Image from before the change."
+  default     = "nvcr.io/nvidia/tensorrt-llm/release:1.1.0rc2.post2"
+}
+
+variable "head" {
+  description = "Image with the change. The default only holds its place."
+  default     = "nvcr.io/nvidia/tensorrt-llm/release:head"
+}
+
+variable "base_x70b_fp4_b200_vllm_tp1" {
   description = "Image from before the change."
   default     = "vllm/vllm-openai:v0.10.2"
 }
 
-variable "head" {
+variable "head_x70b_fp4_b200_vllm_tp1" {
   description = "Image with the change. The default only holds its place."
   default     = "vllm/vllm-openai:head"
 }
@@ -31,8 +41,17 @@ variable "rehearsal" {
   default     = "0%"
 }
 
-server "vllm" "x70b_fp4_b200_vllm_tp1" {
+server "trtllm" "x70b_fp4_b200_trt_tp1" {
   for_each = { base = var.base, head = var.head }
+  image    = each.value
+  model    = "nvidia/Llama-3.3-70B-Instruct-FP4"
+  gpus     = 1
+  # Not carried over: further arguments (they are in its script benchmarks/single_node/*.sh: write them into args)
+  args = { tp_size = 1 }
+}
+
+server "vllm" "x70b_fp4_b200_vllm_tp1" {
+  for_each = { base = var.base_x70b_fp4_b200_vllm_tp1, head = var.head_x70b_fp4_b200_vllm_tp1 }
   image    = each.value
   model    = "nvidia/Llama-3.3-70B-Instruct-FP4"
   gpus     = 1
@@ -46,7 +65,7 @@ server "vllm" "x70b_fp4_b200_vllm_tp1" {
 }
 
 server "vllm" "x70b_fp4_b200_vllm_tp2" {
-  for_each = { base = var.base, head = var.head }
+  for_each = { base = var.base_x70b_fp4_b200_vllm_tp1, head = var.head_x70b_fp4_b200_vllm_tp1 }
   image    = each.value
   model    = "nvidia/Llama-3.3-70B-Instruct-FP4"
   gpus     = 2
@@ -85,6 +104,25 @@ dataset "random" "in_1024_out_1024" {
 dataset "random" "in_8192_out_1024" {
   input_len  = 8192
   output_len = 1024
+}
+
+benchmark "x70b_fp4_b200_trt_tp1_1024_1024" {
+  matrix {
+    side = ["base", "head"]
+  }
+
+  target  = server.trtllm.x70b_fp4_b200_trt_tp1[matrix.side]
+  dataset = dataset.random.in_1024_out_1024
+
+  load {
+    max_concurrency = 128
+    requests        = 1280
+  }
+
+  repeat {
+    min = 4
+    max = 8
+  }
 }
 
 benchmark "x70b_fp4_b200_vllm_tp1_1024_1024" {
@@ -173,6 +211,7 @@ baseline "paired" "base" {
 
 gate "latency" {
   for_each = {
+    x70b_fp4_b200_trt_tp1_1024_1024     = benchmark.x70b_fp4_b200_trt_tp1_1024_1024
     x70b_fp4_b200_vllm_tp1_1024_1024    = benchmark.x70b_fp4_b200_vllm_tp1_1024_1024
     x70b_fp4_b200_vllm_tp2_1024_1024    = benchmark.x70b_fp4_b200_vllm_tp2_1024_1024
     x70b_fp4_b200_vllm_tp2_8192_1024    = benchmark.x70b_fp4_b200_vllm_tp2_8192_1024
@@ -186,13 +225,15 @@ gate "latency" {
 }
 
 # Not carried over:
-# * 70b-fp4-b200-trt (the framework trt takes its arguments in a file: start it by a command line, as kind
-#   openai)
+# * 70b-fp4-b200-trt.runner = b200-trt (see the labels of the runner)
+# * 70b-fp4-b200-trt.precision = fp4 (it is for people)
 # * 70b-fp4-b200-vllm.runner = b200 (see the labels of the runner)
 # * 70b-fp4-b200-vllm.precision = fp4 (it is for people)
 # * dsr1-fp8-b200-sgl.runner = b200 (see the labels of the runner)
 # * dsr1-fp8-b200-sgl.precision = fp8 (it is for people)
 # * dsr1-fp4-b200-dynamo-trt (it runs on several nodes: read the recipe of srt-slurm that its CONFIG_FILE names)
+# * server x70b_fp4_b200_trt_tp1: further arguments (they are in its script benchmarks/single_node/*.sh: write
+#   them into args)
 # * server x70b_fp4_b200_vllm_tp1: further arguments (they are in its script benchmarks/single_node/*.sh:
 #   write them into args)
 # * server x70b_fp4_b200_vllm_tp2: further arguments (they are in its script benchmarks/single_node/*.sh:

@@ -3,7 +3,7 @@
 #   pipeline plan gate.pipeline.hcl --launch   # the command lines
 #   pipeline run gate.pipeline.hcl --var head=PROGRAM
 #
-# 3 parts were not carried over: see the end.
+# 1 part was not carried over: see the end.
 
 variable "base" {
   description = "Program from before the change."
@@ -15,38 +15,42 @@ variable "head" {
   default     = "head/bin/trtllm-serve"
 }
 
-server "openai" "llama70b_fp4_tp4_512_32" {
-  for_each = { base = var.base, head = var.head }
+server "trtllm" "llama70b_fp4_tp4_512_32" {
+  for_each   = { base = var.base, head = var.head }
+  executable = each.value
+  model      = "llama_v3.3_70b_instruct_fp4"
+  gpus       = 4
 
-  executable = [
-    each.value, "{model}", "--backend", "pytorch", "--config",
-    "extra-llm-api-config.llama70b_fp4_tp4_512_32.yml",
-    "--host", "{host}", "--port", "{port}",
-  ]
-
-  model = "llama_v3.3_70b_instruct_fp4"
-  gpus  = 4
-
-  # Not carried over: the file extra-llm-api-config.llama70b_fp4_tp4_512_32.yml, which holds
-  # {"tensor_parallel_size":4,"pipeline_parallel_size":1,"max_batch_size":512,"max_num_tokens":2048,"cuda_graph_config":{"enable_padding":true,"max_batch_size":512},"kv_cache_config":{"enable_block_reuse":false,"free_gpu_memory_fraction":0.9}}
-  # (write it beside this file: JSON is YAML)
+  args = {
+    backend = "pytorch"
+    config = {
+      tensor_parallel_size   = 4
+      pipeline_parallel_size = 1
+      max_batch_size         = 512
+      max_num_tokens         = 2048
+      cuda_graph_config      = { enable_padding = true, max_batch_size = 512 }
+      kv_cache_config        = { enable_block_reuse = false, free_gpu_memory_fraction = 0.9 }
+    }
+  }
 }
 
-server "openai" "llama70b_fp4_tp4_1000_1000" {
-  for_each = { base = var.base, head = var.head }
+server "trtllm" "llama70b_fp4_tp4_1000_1000" {
+  for_each   = { base = var.base, head = var.head }
+  executable = each.value
+  model      = "llama_v3.3_70b_instruct_fp4"
+  gpus       = 4
 
-  executable = [
-    each.value, "{model}", "--backend", "pytorch", "--config",
-    "extra-llm-api-config.llama70b_fp4_tp4_1000_1000.yml",
-    "--host", "{host}", "--port", "{port}",
-  ]
-
-  model = "llama_v3.3_70b_instruct_fp4"
-  gpus  = 4
-
-  # Not carried over: the file extra-llm-api-config.llama70b_fp4_tp4_1000_1000.yml, which holds
-  # {"tensor_parallel_size":4,"pipeline_parallel_size":1,"max_batch_size":1024,"max_num_tokens":4096,"cuda_graph_config":{"enable_padding":true,"max_batch_size":1024},"kv_cache_config":{"enable_block_reuse":false,"free_gpu_memory_fraction":0.85}}
-  # (write it beside this file: JSON is YAML)
+  args = {
+    backend = "pytorch"
+    config = {
+      tensor_parallel_size   = 4
+      pipeline_parallel_size = 1
+      max_batch_size         = 1024
+      max_num_tokens         = 4096
+      cuda_graph_config      = { enable_padding = true, max_batch_size = 1024 }
+      kv_cache_config        = { enable_block_reuse = false, free_gpu_memory_fraction = 0.85 }
+    }
+  }
 }
 
 dataset "random" "con512_iter10_512_32" {
@@ -64,7 +68,7 @@ benchmark "con512_iter10_512_32" {
     side = ["base", "head"]
   }
 
-  target  = server.openai.llama70b_fp4_tp4_512_32[matrix.side]
+  target  = server.trtllm.llama70b_fp4_tp4_512_32[matrix.side]
   dataset = dataset.random.con512_iter10_512_32
 
   load {
@@ -83,7 +87,7 @@ benchmark "con512_iter10_1000_1000" {
     side = ["base", "head"]
   }
 
-  target  = server.openai.llama70b_fp4_tp4_1000_1000[matrix.side]
+  target  = server.trtllm.llama70b_fp4_tp4_1000_1000[matrix.side]
   dataset = dataset.random.con512_iter10_1000_1000
 
   load {
@@ -116,10 +120,3 @@ gate "latency" {
 
 # Not carried over:
 # * hardware = {"gpus_per_node":8} (see the labels of the runner)
-# * server llama70b_fp4_tp4_512_32: the file extra-llm-api-config.llama70b_fp4_tp4_512_32.yml, which holds
-#   {"tensor_parallel_size":4,"pipeline_parallel_size":1,"max_batch_size":512,"max_num_tokens":2048,"cuda_graph_config":{"enable_padding":true,"max_batch_size":512},"kv_cache_config":{"enable_block_reuse":false,"free_gpu_memory_fraction":0.9}}
-#   (write it beside this file: JSON is YAML)
-# * server llama70b_fp4_tp4_1000_1000: the file extra-llm-api-config.llama70b_fp4_tp4_1000_1000.yml, which
-#   holds
-#   {"tensor_parallel_size":4,"pipeline_parallel_size":1,"max_batch_size":1024,"max_num_tokens":4096,"cuda_graph_config":{"enable_padding":true,"max_batch_size":1024},"kv_cache_config":{"enable_block_reuse":false,"free_gpu_memory_fraction":0.85}}
-#   (write it beside this file: JSON is YAML)
