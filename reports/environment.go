@@ -19,7 +19,7 @@ const maxTargetColumns = 4
 // preparatory steps and the machine.
 func (v *view) environment() model.Section {
 	s := model.Section{Title: model.Plain("Environment"), Folded: true, Tables: []model.Table{
-		v.targets(), v.comparedSides(), v.capacities(), v.routers(), v.differences(), v.steps(), v.machine(),
+		v.targets(), v.comparedSides(), v.phases(), v.capacities(), v.routers(), v.differences(), v.steps(), v.machine(),
 	}}
 	if n := len(v.doc.Targets); n > 0 {
 		s.Title = model.Plain("Environment: " + humanize.Count(n, "target") + ", " + humanize.Count(len(v.doc.Launches), "launch"))

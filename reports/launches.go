@@ -9,6 +9,31 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
+// phases returns, for each target, the start-up time and its phases as medians over the launches. What no phase explains is
+// the start of processes, imports and waiting.
+func (v *view) phases() model.Table {
+	t := model.Table{Title: model.Plain("Start-up by phase"), Columns: []model.Column{{Title: "target", Wrap: true}}}
+	shown := []struct{ metric, title string }{
+		{"startup.time", "start-up"}, {"startup.weights", "weights"}, {"startup.compile", "compile"}, {"startup.graphs", "graphs"},
+		{"startup.profile", "profile, KV cache"},
+	}
+	for _, s := range shown {
+		t.Columns = append(t.Columns, model.Column{Title: s.title, Align: model.Right})
+	}
+	for _, target := range v.doc.Targets {
+		row, known := []model.Line{model.Code(target.Addr)}, false
+		for i, s := range shown {
+			values := v.valuesOf(target.Addr, func(r *result.Run) map[string]float64 { return r.Metrics }, s.metric)
+			known = known || i > 0 && len(values) > 0
+			row = append(row, model.Plain(middle("s", values)))
+		}
+		if known {
+			t.Add(row...)
+		}
+	}
+	return t
+}
+
 // capacities returns, for each target, how many tokens its KV caches hold and how much GPU memory it takes, as
 // medians over the runs.
 func (v *view) capacities() model.Table {

@@ -14,7 +14,8 @@ import (
 func TestEnvironmentOfLaunches(t *testing.T) {
 	run := func(status result.RunStatus, added float64) result.Run {
 		return result.Run{
-			Repeat: 1, Status: status, Metrics: map[string]float64{"kv_cache.tokens": 40960, "gpu_memory.used": 70 << 30},
+			Repeat: 1, Status: status, Metrics: map[string]float64{"kv_cache.tokens": 40960, "gpu_memory.used": 70 << 30, "startup.time": 15,
+				"startup.weights": 4.25, "startup.graphs": 6.5},
 			Server: map[string]float64{"router/" + result.AddedPerChunk + result.AddedP50: added, "router/" + result.AddedPerChunk +
 				result.AddedP99: 3 * added},
 		}
@@ -31,7 +32,7 @@ func TestEnvironmentOfLaunches(t *testing.T) {
 	if err := Text(&b, doc, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"40,960", "70.0 GiB", "30.0 µs", "90.0 µs", "15.0 s"} {
+	for _, want := range []string{"40,960", "70.0 GiB", "30.0 µs", "90.0 µs", "15.0 s", "Start-up by phase", "4.25 s", "6.50 s"} {
 		if !strings.Contains(strings.ReplaceAll(b.String(), "\u00a0", " "), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

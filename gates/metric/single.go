@@ -39,6 +39,10 @@ func singles() []Group {
 				"seconds, which is too high"},
 		{ID: "startup.time", Label: "Startup time", Unit: Seconds, Direction: down, Scale: Log, Level: LaunchLevel, Source: ours,
 			Definition: "start of the first process of a launch until the target is ready"},
+		phase("weights", "Weights", "reading the weights of the model"),
+		phase("compile", "Compile time", "compiling the model and tuning its kernels"),
+		phase("graphs", "Graph capture", "capturing CUDA graphs"),
+		phase("profile", "Memory profile", "measuring the memory, making the KV cache and warming up"),
 		{ID: "kv_cache.tokens", Label: "KV cache capacity", Unit: Count, Direction: up, Scale: Log, Level: LaunchLevel, Source: ours,
 			Definition: "tokens that fit into the KV caches of all servers of a launch, as they say at their start"},
 		{ID: "gpu_memory.used", Label: "GPU memory", Unit: Bytes, Direction: down, Scale: Log, Level: LaunchLevel, Source: ours,
@@ -58,6 +62,14 @@ func singles() []Group {
 			"absolute difference of the log-probabilities that two launches give to a chosen token, up to the first in which they differ; "+
 				"arithmetic mean over these tokens of all prompts"),
 	}, func(*Metric) {})
+}
+
+// phase returns the metric of a phase of a start.
+func phase(name, label, what string) Metric {
+	return Metric{
+		ID: "startup." + name, Label: label, Unit: Seconds, Direction: LowerIsBetter, Scale: Log, Level: LaunchLevel, Source: ours,
+		Definition: "part of startup.time: " + what + ", as the log of the slowest server of a launch tells; absent if it does not",
+	}
 }
 
 // grouped completes metrics and groups them.

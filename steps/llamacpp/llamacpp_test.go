@@ -172,6 +172,9 @@ func TestStartFacts(t *testing.T) {
 		log  []string
 		want map[string]float64
 	}{
+		"timed": {[]string{"0.00.012.000 I srv    load_model: loading model '/models/quick.gguf'",
+			"0.02.262.500 I srv    load_model: initializing, n_slots = 1, n_ctx_slot = 1024, kv_unified = 'false'"},
+			map[string]float64{"kv_cache_tokens": 1024, "model_load_seconds": 2.2505}},
 		"divided": {[]string{"0.00.287.761 I srv    load_model: initializing, n_slots = 4, n_ctx_slot = 1024, kv_unified = 'false'"},
 			map[string]float64{"kv_cache_tokens": 4096}},
 		"shared": {[]string{"0.01.372.287 I srv    load_model: initializing, n_slots = 4, n_ctx_slot = 512, kv_unified = 'true'"},

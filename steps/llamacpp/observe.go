@@ -2,8 +2,10 @@ package llamacpp
 
 import (
 	"context"
+	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
 )
@@ -54,6 +56,23 @@ var startLines = []engine.Pattern{
 	engine.NewPattern(`print_info: file size += ([0-9.]+) GiB`, engine.Field{Name: steps.StartWeights, Scale: engine.GiB}),
 }
 
+// startSpans is the phase of a start that the times of lines tell: all between the first line about the model and its slots.
+var startSpans = []engine.Span{{Name: steps.StartLoad, From: lazyregexp.New(`load_model: loading model`),
+	To: lazyregexp.New(`load_model: initializing, n_slots = `), Clock: clock}}
+
+// stamp matches the time of a line since the start: 0.00.293.071 I …, in minutes, seconds, milliseconds and microseconds.
+var stamp = lazyregexp.New(`^([0-9]+)\.([0-9]{2})\.([0-9]{3})\.([0-9]{3}) [A-Z] `)
+
+// clock returns the time of a line.
+func clock(line string) (time.Time, bool) {
+	m := stamp.FindStringSubmatch(line)
+	if m == nil {
+		return time.Time{}, false
+	}
+	at, err := time.ParseDuration(m[1] + "m" + m[2] + "s" + m[3] + "ms" + m[4] + "us")
+	return time.Unix(0, 0).Add(at), err == nil
+}
+
 const mib = 1 << 20
 
 // The fields from which the capacity of the KV cache is computed.
@@ -74,6 +93,7 @@ func (llamacpp) LogPoint(string) (gauges map[string]float64, ok bool) { return n
 // StartFacts parses the lines of a start.
 func (llamacpp) StartFacts(log []string) map[string]float64 {
 	facts := engine.StartFacts(log, startLines)
+	engine.AddSpans(facts, log, startSpans)
 	if tokens := facts[slots] * facts[slotTokens]; tokens > 0 {
 		facts[steps.StartKVTokens] = tokens
 	}

@@ -54,7 +54,10 @@ func (llamacpp) output(_, stderr io.Writer) io.Writer { return stderr }
 
 // line returns "0.00.293.071 I srv  llama_server: text": minutes, seconds, milliseconds and microseconds since the start.
 func (llamacpp) line(g *logger, _, level, source, text string) string {
-	at := time.Since(g.started)
+	return lineLlama(time.Since(g.started), level, source, text)
+}
+
+func lineLlama(at time.Duration, level, source, text string) string {
 	return fmt.Sprintf("%d.%02d.%03d.%03d %s srv  %12s: %s", int(at.Minutes()), int(at.Seconds())%60, at.Milliseconds()%1000,
 		at.Microseconds()%1000, level[:1], source, text)
 }
@@ -66,16 +69,18 @@ func (e llamacpp) access(g *logger, text string) string {
 // step writes nothing: llama-server has lines for requests, and none for a period.
 func (llamacpp) step(*logger, model.Step, model.Stats) {}
 
-func (llamacpp) ready(s *Server, _ time.Duration) {
+// ready writes the lines of the load with the model's times.
+func (llamacpp) ready(s *Server, startup time.Duration) {
 	g, c, l := s.log, s.launch.config, s.launch
-	g.api("INFO", "load_model", "loading model '%s'", l.model)
+	g.raw("%s", lineLlama(startup/8, "INFO", "load_model", fmt.Sprintf("loading model '%s'", l.model)))
 	if l.args.int("--verbosity", 3) >= 4 {
 		const mib = 1 << 20
 		g.api("INFO", "print_info", "file size   = %.2f MiB", c.Shape.WeightBytes/mib)
 		g.api("INFO", "llama_kv_cache", "size = %7.2f MiB (%6d cells, %3d layers, %2d/%d seqs)",
 			float64(c.KVTokens())*c.Shape.KVBytesPerToken/mib, c.KVTokens(), max(c.Shape.Layers, 1), c.MaxSeqs, 1)
 	}
-	g.api("INFO", "load_model", "initializing, n_slots = %d, n_ctx_slot = %d, kv_unified = '%t'", c.MaxSeqs, c.MaxModelLen, unified(l.args))
+	g.raw("%s", lineLlama(startup*7/8, "INFO", "load_model",
+		fmt.Sprintf("initializing, n_slots = %d, n_ctx_slot = %d, kv_unified = '%t'", c.MaxSeqs, c.MaxModelLen, unified(l.args))))
 }
 
 func (llamacpp) serving(s *Server, addr string) {

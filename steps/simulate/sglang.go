@@ -76,13 +76,16 @@ func (sglang) step(g *logger, step model.Step, st model.Stats) {
 		st.Running, int(st.KVUsage*float64(g.l.config.KVTokens())), st.KVUsage, pythonBool(!g.l.eager), g.throughput, st.Waiting)
 }
 
-func (sglang) ready(s *Server, _ time.Duration) {
+func (sglang) ready(s *Server, startup time.Duration) {
 	g, c := s.log, s.launch.config
 	const gib = 1 << 30
 	weights, kv := c.Shape.WeightBytes/gib, float64(c.KVTokens())*c.Shape.KVBytesPerToken/gib
-	g.api("INFO", "", "Load weight end. type=SimulatedForCausalLM, dtype=torch.bfloat16, avail mem=%.2f GB, mem usage=%.2f GB.",
-		c.Profile.MemBytes/gib-weights, weights)
+	g.api("INFO", "", "Load weight end. elapsed=%.2f s, type=SimulatedForCausalLM, dtype=torch.bfloat16, avail mem=%.2f GB, mem usage=%.2f GB.",
+		(startup / 2).Seconds(), c.Profile.MemBytes/gib-weights, weights)
 	g.api("INFO", "", "KV Cache is allocated. #tokens: %d, K size: %.2f GB, V size: %.2f GB", c.KVTokens(), kv/2, kv/2)
+	if !s.launch.eager {
+		g.api("INFO", "", "Capture cuda graph end. Time elapsed: %.2f s. mem usage=0.50 GB. avail mem=1.00 GB.", (startup / 4).Seconds())
+	}
 	g.api("INFO", "", "max_total_num_tokens=%d, chunked_prefill_size=%d, max_prefill_tokens=16384, max_running_requests=%d, context_len=%d",
 		c.KVTokens(), c.Budget, c.MaxSeqs, c.MaxModelLen)
 }

@@ -97,6 +97,9 @@ func (vllm) ready(s *Server, startup time.Duration) {
 	weights, kv := c.Shape.WeightBytes/gib, float64(c.KVTokens())*c.Shape.KVBytesPerToken/gib
 	g.core("INFO", "default_loader.py:267", "Loading weights took %.2f seconds", (startup / 4).Seconds())
 	g.core("INFO", "gpu_model_runner.py:2653", "Model loading took %.4f GiB and %.6f seconds", weights, (startup / 2).Seconds())
+	if !s.launch.eager {
+		g.core("INFO", "monitor.py:34", "torch.compile takes %.2f s in total", (startup / 8).Seconds())
+	}
 	g.core("INFO", "gpu_worker.py:298", "Available KV cache memory: %.2f GiB", kv)
 	g.core("INFO", "kv_cache_utils.py:1087", "GPU KV cache size: %s tokens", thousands(c.KVTokens()))
 	g.core("INFO", "kv_cache_utils.py:1091", "Maximum concurrency for %s tokens per request: %.2fx", thousands(c.MaxModelLen),

@@ -71,15 +71,17 @@ var startLines = []engine.Pattern{
 	engine.NewPattern(`Loading weights took ([0-9.]+) seconds`, engine.Field{Name: steps.StartLoad}),
 	engine.NewPattern(`torch\.compile (?:took|takes) ([0-9.]+) s in total`, engine.Field{Name: steps.StartCompile}),
 	engine.NewPattern(`Graph capturing finished in ([0-9]+) secs`, engine.Field{Name: steps.StartGraphs}),
+	engine.NewPattern(`init engine \(profile, create kv cache, warmup model\) took ([0-9.]+) s`, engine.Field{Name: startEngine}),
 	engine.NewPattern(`Maximum concurrency for [0-9,]+ tokens per request: ([0-9.]+)x`, engine.Field{Name: steps.StartConcurrency}),
 	engine.NewPattern(`# (?:GPU|CPU|cuda|cpu) blocks: ([0-9]+)`, engine.Field{Name: startBlocks}),
 	engine.NewPattern(`Maximum concurrency for ([0-9,]+) tokens per request`, engine.Field{Name: startLength}),
 }
 
-// Figures from which the capacity in tokens is computed, which V0 does not log.
+// Figures from which others are computed: the capacity in tokens, which V0 does not log, and the phases of a start.
 const (
 	startBlocks = "kv_cache_blocks"
 	startLength = "max_model_len"
+	startEngine = "init_engine_seconds"
 )
 
 // Observe scrapes /metrics.
@@ -103,5 +105,10 @@ func (vllm) StartFacts(log []string) map[string]float64 {
 		}
 	}
 	delete(facts, startLength)
+	// Compiling and capturing are parts of it.
+	if rest := facts[startEngine] - facts[steps.StartCompile] - facts[steps.StartGraphs]; rest > 0 {
+		facts[steps.StartProfile] = rest
+	}
+	delete(facts, startEngine)
 	return facts
 }

@@ -62,10 +62,12 @@ func TestStartFacts(t *testing.T) {
 				"(EngineCore_DP0 pid=9) INFO 10-02 13:00:21 [kv_cache_utils.py:1087] GPU KV cache size: 1,039,280 tokens",
 				"(EngineCore_DP0 pid=9) INFO 10-02 13:00:21 [kv_cache_utils.py:1091] Maximum concurrency for 8,192 tokens per request: 126.87x",
 				"(EngineCore_DP0 pid=9) INFO 10-02 13:00:50 [gpu_model_runner.py:3480] Graph capturing finished in 22 secs, took 0.51 GiB",
+				"(EngineCore_DP0 pid=9) INFO 10-02 13:00:51 [core.py:210] init engine (profile, create kv cache, warmup model) took 60.50 seconds",
 			},
 			map[string]float64{
 				"model_load_seconds": 4.21, "weight_bytes": 14.2717 * gib, "compile_seconds": 31.07, "kv_cache_bytes": 55.5 * gib,
 				"kv_cache_tokens": 1039280, "max_concurrency": 126.87, "graph_capture_seconds": 22,
+				"profile_seconds": 60.5 - 31.07 - 22,
 			},
 		},
 		"two workers": {

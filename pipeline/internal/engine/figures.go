@@ -15,6 +15,12 @@ const (
 	metricGPUMemory = "gpu_memory.used"
 )
 
+// phases are the metrics of the phases of a start, by the figures of the log.
+var phases = map[string]string{
+	steps.StartLoad: "startup.weights", steps.StartCompile: "startup.compile", steps.StartGraphs: "startup.graphs",
+	steps.StartProfile: "startup.profile",
+}
+
 // recordGPUMemory records how much GPU memory a ready launch has allocated.
 func (r *runner) recordGPUMemory(ctx context.Context, s *server) {
 	if s.front.Spec.URL != "" { // it ran before us
@@ -55,6 +61,11 @@ func (s *server) ofLaunch(run *result.Run, scale float64) {
 	}
 	if s.launch.Startup > 0 && !s.launch.Filling {
 		run.Metrics[metricStartup] = s.launch.Startup * scale
+		for figure, metric := range phases {
+			if seconds := s.longest(figure); seconds > 0 {
+				run.Metrics[metric] = seconds
+			}
+		}
 	}
 	if tokens := s.kvTokens(); tokens > 0 {
 		run.Metrics[metricKVTokens] = tokens
@@ -62,6 +73,15 @@ func (s *server) ofLaunch(run *result.Run, scale float64) {
 	if used := s.launch.Figures[steps.StartGPUBytes]; used > 0 {
 		run.Metrics[metricGPUMemory] = used
 	}
+}
+
+// longest returns the largest value of a figure of any server, 0 if none reports it. Servers report the model's time.
+func (s *server) longest(figure string) float64 {
+	most := 0.0
+	for _, m := range s.servers() {
+		most = max(most, m.about.Figures[figure])
+	}
+	return most
 }
 
 // kvTokens returns the KV cache capacity of all servers, 0 if one does not report its capacity. A partial sum would be
