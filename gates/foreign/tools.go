@@ -5,8 +5,8 @@ import "slices"
 // tools is the table of tools.
 //
 // The definitions are read from the sources of SGLang 0.5.23, guidellm (August 2026), aiperf 0.13, GenAI-Perf 0.0.16,
-// inference-perf (August 2026), inference-benchmarker (April 2026), LLMPerf (2024) and TensorRT-LLM
-// 1.2.
+// inference-perf (August 2026), inference-benchmarker (April 2026), LLMPerf (2024), TensorRT-LLM
+// 1.2 and vLLM 0.32.
 var tools = []Tool{
 	// vllm bench serve --save-result, and the older benchmark_serving.py. Other tools copy its keys, so its objects are
 	// recognised last.
@@ -246,6 +246,80 @@ var tools = []Tool{
 			{"output_throughput", "Output throughput", "output tokens by the client's tokenizer / time of the whole test"},
 		},
 	},
+	// vllm bench latency, throughput and startup with --output-json, which measure an engine in their own process. What they
+	// write has neither lengths nor the size of the batch: these are on the command line.
+	{
+		Name: "vllm-offline", Releases: "0.32", Command: `vllm\s+bench\s+(?:latency|throughput|startup)|benchmark_(?:latency|throughput)\.py`,
+		Shapes: []Shape{
+			{
+				Keys: []string{"avg_latency percentiles/99"}, Params: []Field{{"model_id", "model"}},
+				Figures: []Field{{"avg_latency", "mean batch latency (s)"}},
+				Times:   []Times{{"percentiles", "batch latency", "s"}}, Stats: tenths,
+			},
+			{
+				Keys: []string{"requests_per_second tokens_per_second elapsed_time num_requests"}, Params: []Field{{"model_id", "model"}},
+				Figures: []Field{
+					{"num_requests", "completed"}, {"elapsed_time", "duration"}, {"requests_per_second", "request throughput"},
+					{"tokens_per_second", "total throughput"},
+				},
+			},
+			{
+				Keys: []string{"avg_cold_startup_time avg_warm_startup_time"},
+				Figures: []Field{
+					{"avg_cold_startup_time", "mean cold startup (s)"}, {"avg_warm_startup_time", "mean warm startup (s)"},
+					{"avg_cold_compilation_time", "mean cold compilation (s)"}, {"avg_warm_compilation_time", "mean warm compilation (s)"},
+				},
+				Times: []Times{
+					{"cold_startup_percentiles", "cold startup", "s"}, {"warm_startup_percentiles", "warm startup", "s"},
+					{"cold_compilation_percentiles", "cold compilation", "s"}, {"warm_compilation_percentiles", "warm compilation", "s"},
+				},
+				Stats: tenths,
+			},
+		},
+		Prefix: "vllm_offline",
+		Differences: []Difference{
+			{"batch_latency", "Batch latency", "time in which an engine, without a server, answers a batch as a whole, one value per iteration"},
+			{"request_throughput", "Request throughput", "requests / time of all of them, given to an engine at once, without a server"},
+			{"total_throughput", "Total throughput", "tokens / time of all requests, given to an engine at once, without a server"},
+			{"cold_startup", "Cold start-up", "time to make an engine with empty caches of compiled code, one value per iteration"},
+			{"warm_startup", "Warm start-up", "time to make an engine whose compiled code is cached, one value per iteration"},
+			{"cold_compilation", "Cold compilation", "time of compiling in a start with empty caches, one value per iteration"},
+			{"warm_compilation", "Warm compilation", "time of compiling in a start with full caches, one value per iteration"},
+		},
+	},
+	// Lines that sglang.bench_one_batch and sglang.bench_offline_throughput append to their --result-filename.
+	{
+		Name: "sglang-offline", Releases: "0.5.23",
+		Command: `sglang\.bench_(?:one_batch|offline_throughput)|bench_(?:one_batch|offline_throughput)\.py`,
+		Shapes: []Shape{
+			{
+				Keys:   []string{"run_name batch_size prefill_latency overall_throughput"},
+				Params: []Field{{"batch_size", "batch_size"}, {"input_len", "input_len"}, {"output_len", "output_len"}},
+				Figures: []Field{
+					{"prefill_latency", "mean prefill latency (s)"}, {"median_decode_latency", "median decode latency (s)"},
+					{"total_latency", "mean batch latency (s)"}, {"overall_throughput", "total throughput"},
+				},
+			},
+			{
+				Keys: []string{"backend successful_requests total_latency total_throughput"},
+				Figures: []Field{
+					{"successful_requests", "completed"}, {"total_latency", "duration"}, {"total_input_tokens", "total input tokens"},
+					{"total_output_tokens", "total output tokens"}, {"request_throughput", "request throughput"},
+					{"input_throughput", "input throughput"}, {"output_throughput", "output throughput"}, {"total_throughput", "total throughput"},
+				},
+			},
+		},
+		Prefix: "sglang_offline",
+		Differences: []Difference{
+			{"prefill_latency", "Prefill latency", "time in which an engine, without a server, computes the prompts of a batch; one value"},
+			{"decode_latency", "Decode latency", "time of one decode step of a batch, without a server; median over the steps"},
+			{"batch_latency", "Batch latency", "sum of the times of prefill and all decode steps of a batch, without a server; one value"},
+			{"request_throughput", "Request throughput", "requests / time of all of them, given to an engine at once, without a server"},
+			{"input_throughput", "Input throughput", "prompt tokens / time of all requests, given to an engine at once, without a server"},
+			{"output_throughput", "Output throughput", "output tokens / time of all requests, given to an engine at once, without a server"},
+			{"total_throughput", "Total throughput", "tokens / time of all requests, or of one batch, without a server"},
+		},
+	},
 	// trtllm-bench throughput --report_json, which measures an engine in its own process, without a server.
 	{
 		Name: "trtllm-bench", Releases: "1.2",
@@ -285,6 +359,9 @@ var tools = []Tool{
 	},
 	{Name: Own},
 }
+
+// tenths are the percentiles of vLLM's offline benchmarks.
+var tenths = map[string]string{"10": "p10", "25": "p25", "50": "p50", "75": "p75", "90": "p90", "99": "p99"}
 
 // aiperfDifferences also hold for its predecessor.
 var aiperfDifferences = []Difference{

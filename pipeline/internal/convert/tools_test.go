@@ -111,6 +111,32 @@ func TestToolFiles(t *testing.T) {
 			counts: convert.Counts{Succeeded: 1000, InputTokens: 128000, OutputTokens: 100000},
 			absent: []string{"ttft", "tpot", "e2el", "itl", "request_throughput"},
 		}},
+		"tools/vllm-offline.jsonl": {{
+			format: "vllm-offline", line: 1,
+			metrics: map[string]float64{"vllm_offline_batch_latency.mean": 0.5, "vllm_offline_batch_latency.p10": 0.492,
+				"vllm_offline_batch_latency.p99": 0.5098},
+			params: map[string]string{"model": "Qwen/Qwen2.5-7B-Instruct"}, absent: []string{"e2el"},
+		}, {
+			format: "vllm-offline", line: 2,
+			metrics: map[string]float64{"vllm_offline_request_throughput.mean": 25, "vllm_offline_total_throughput.mean": 9600},
+			counts:  convert.Counts{Succeeded: 100}, absent: []string{"request_throughput", "total_throughput"},
+		}, {
+			format: "vllm-offline", line: 3,
+			metrics: map[string]float64{"vllm_offline_cold_startup.mean": 41, "vllm_offline_cold_startup.p90": 41.8,
+				"vllm_offline_warm_startup.p50":     21,
+				"vllm_offline_cold_compilation.p50": 20, "vllm_offline_warm_compilation.mean": 2.5},
+			absent: []string{"startup"},
+		}},
+		"tools/sglang-offline.jsonl": {{
+			format: "sglang-offline", line: 1,
+			metrics: map[string]float64{"sglang_offline_prefill_latency.mean": 0.125, "sglang_offline_decode_latency.p50": 0.0125,
+				"sglang_offline_batch_latency.mean": 0.325, "sglang_offline_total_throughput.mean": 3347.6923076923076},
+			params: map[string]string{"batch_size": "4", "input_len": "256", "output_len": "16"}, absent: []string{"ttft", "total_throughput"},
+		}, {
+			format: "sglang-offline", line: 2,
+			metrics: map[string]float64{"sglang_offline_request_throughput.mean": 8, "sglang_offline_output_throughput.mean": 128},
+			counts:  convert.Counts{Succeeded: 64, InputTokens: 16384, OutputTokens: 1024}, absent: []string{"output_throughput"},
+		}},
 		"tools/hf.json": {{
 			format: "inference-benchmarker", line: 3,
 			metrics: map[string]float64{"ttft.p99": 0.04, "ttft.p60": 0.021, "hf_itl.mean": 0.0091, "hf_e2el.p50": 0.21,
