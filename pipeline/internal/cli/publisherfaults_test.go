@@ -280,31 +280,40 @@ func TestPublisherFaults(t *testing.T) {
 		}
 	})
 	for _, service := range publishings {
-		requests := 0
-		run := func(name string, f faulty) {
-			synctest.Test(t, func(t *testing.T) {
-				answers, publisher := service.open(t)
-				f.next = answers
-				code, got := measured(t, file, filepath.Join(t.TempDir(), "out"), publisher(link{&f, f.exec}))
-				if code != exitRegression || got != want {
-					t.Errorf("%s: exit status %d, the same evidence: %t", name, code, got == want)
-				}
-				requests = max(requests, f.seen)
-			})
-		}
-		run(service.name, faulty{at: -1})
-		if requests < service.least {
-			t.Fatalf("%s was asked %d times: the test shows nothing", service.name, requests)
-		}
-		last := requests
-		for i, fault := range faults {
-			for at := range last {
-				if !*full && last > 1 && (i+at)%6 > 0 {
-					continue
-				}
-				run(fmt.Sprintf("%s: %s for request %d", service.name, fault.name, at), faulty{fault: fault, at: at})
+		t.Run(service.name, func(t *testing.T) {
+			t.Parallel() // each works in folders of its own
+			service.withFaults(t, file, want)
+		})
+	}
+}
+
+// withFaults holds runs that publish to a service with faults to the evidence of one that publishes nothing.
+func (p publishing) withFaults(t *testing.T, file, want string) {
+	t.Helper()
+	requests := 0
+	run := func(name string, f faulty) {
+		synctest.Test(t, func(t *testing.T) {
+			answers, publisher := p.open(t)
+			f.next = answers
+			code, got := measured(t, file, filepath.Join(t.TempDir(), "out"), publisher(link{&f, f.exec}))
+			if code != exitRegression || got != want {
+				t.Errorf("%s: exit status %d, the same evidence: %t", name, code, got == want)
 			}
-			run(fmt.Sprintf("%s: %s for every request", service.name, fault.name), faulty{fault: fault, lasts: true})
+			requests = max(requests, f.seen)
+		})
+	}
+	run("no fault", faulty{at: -1})
+	if requests < p.least {
+		t.Fatalf("asked %d times: the test shows nothing", requests)
+	}
+	last := requests
+	for i, fault := range faults {
+		for at := range last {
+			if !*full && last > 1 && (i+at)%6 > 0 {
+				continue
+			}
+			run(fmt.Sprintf("%s for request %d", fault.name, at), faulty{fault: fault, at: at})
 		}
+		run(fault.name+" for every request", faulty{fault: fault, lasts: true})
 	}
 }
