@@ -43,15 +43,17 @@ llamacpp:
 	@examples/llamacpp/setup.sh out/llamacpp
 
 # .ci/tests runs `go test`, prints failures and skipped tests, and keeps the times of all in LOG.
-# Packages run two at a time for each processor, since many wait for sockets and processes. A flag is
-# known to the packages that define it alone, so that each set of flags is a command; vet is
-# for make lint. The tests of the whole program come last, in one binary that each group of them uses.
+# Packages run two at a time for each processor, since many wait for sockets and processes: one of each set. A flag is
+# known to the packages that define it alone, so that each set of flags is a command, and all run at once, those that
+# take longest first; vet is for make lint. The tests of the whole program come last, in one binary that each group of
+# them uses.
 TESTS    := bin/tests
 LOG      ?= bin/tests.jsonl
-JOBS     := -vet=off -p $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
+JOBS     := -vet=off -p $(shell getconf _NPROCESSORS_ONLN)
 PARALLEL := 6
 RAPID     = -rapid.seed=1 -rapid.checks=$(CHECKS)
 CHECKS   := 25
+SLOW     := ./pipeline/internal/cli
 PLAIN     = $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPERTIES) $(if $(FULL),$(LONG)))")
 # A test lives for seconds: memory is cheaper than collecting it.
 test packages program full soak: export GOGC ?= 400
@@ -64,8 +66,8 @@ tester:
 	@$(GO) build -o $(TESTS) ./.ci/tests
 
 packages: tester
-	$(TESTS) run $(LOG) $(JOBS) -timeout 60m $(PLAIN)
-	$(TESTS) run $(LOG) $(JOBS) -timeout 60m $(filter-out $(if $(FULL),$(LONG)),$(PROPERTIES)) $(RAPID)
+	$(TESTS) run $(LOG) $(JOBS) -timeout 60m $(if $(FULL),,$(SLOW)) $(PLAIN) -- \
+		$(JOBS) -timeout 60m $(filter-out $(if $(FULL),$(LONG)),$(PROPERTIES)) $(RAPID)
 	$(if $(FULL),$(TESTS) run $(LOG) $(JOBS) -timeout 75m $(filter-out $(PROPERTIES),$(LONG)) $(FULL))
 	$(if $(FULL),$(TESTS) run $(LOG) $(JOBS) -timeout 75m $(filter $(LONG),$(PROPERTIES)) $(RAPID) $(FULL))
 

@@ -1,6 +1,7 @@
 // Tests runs `go test`, prints what failed and what was skipped, and keeps the times of tests and stages.
 //
-//	tests run LOG ARG...          run `go test -json ARG...`, append its events to LOG, print packages and failures
+//	tests run LOG ARG... [-- ARG...]...    run `go test -json ARG...`, all of them at once, append their events to LOG,
+//	                              print packages and failures
 //	tests binary LOG DIR BINARY ARG...    the same with a test binary, in the folder of its package
 //	tests summary LOG...          print skipped tests with their reasons, and the total time
 //	tests table STAGES LOG...     print the stages and the twenty slowest tests as markdown tables
@@ -24,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -40,7 +42,7 @@ func main() {
 func run(args []string) error {
 	switch {
 	case len(args) >= 3 && args[0] == "run":
-		return runTests(args[1], "", append([]string{"test", "-json"}, args[2:]...))
+		return runSets(args[1], args[2:])
 	case len(args) >= 4 && args[0] == "binary":
 		return runBinary(args[1], args[2], args[3], args[4:])
 	case len(args) >= 1 && args[0] == "summary":
@@ -51,7 +53,7 @@ func run(args []string) error {
 		return withLogs(args[3:], func(l *log) error { return l.write(args[1], args[2]) })
 	}
 	return errors.New(
-		"usage: tests run LOG ARG... | binary LOG DIR BINARY ARG... | summary LOG... | table STAGES LOG... | write FILE STAGES LOG...")
+		"usage: tests run LOG ARG... [-- ARG...]... | binary LOG DIR BINARY ARG... | summary LOG... | table STAGES LOG... | write FILE STAGES LOG...")
 }
 
 // event is a line of `go test -json`.
@@ -73,6 +75,32 @@ func runBinary(file, dir, binary string, args []string) error {
 	return runTests(file, dir, append(flags, args...))
 }
 
+// runSets runs `go test` for each set of arguments between "--", all at once: where one waits for its last package,
+// another has work.
+func runSets(file string, args []string) error {
+	var sets [][]string
+	for rest, more := args, true; more; {
+		var set []string
+		set, rest, more = cut(rest, "--")
+		sets = append(sets, append([]string{"test", "-json"}, set...))
+	}
+	failed := make([]error, len(sets))
+	var all sync.WaitGroup
+	for i, set := range sets {
+		all.Go(func() { failed[i] = runTests(file, "", set) })
+	}
+	all.Wait()
+	return errors.Join(failed...)
+}
+
+// cut returns what is before and after the first of these words.
+func cut(words []string, at string) (before, after []string, found bool) {
+	if i := slices.Index(words, at); i >= 0 {
+		return words[:i], words[i+1:], true
+	}
+	return words, nil, false
+}
+
 // runTests runs the go command with these arguments in a folder, which prints events. It appends them to a file, and
 // prints a line for each package and all output of what failed.
 func runTests(file, dir string, args []string) error {
@@ -90,14 +118,19 @@ func runTests(file, dir string, args []string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	read := show(os.Stdout, io.TeeReader(out, kept))
+	read := show(os.Stdout, kept, out)
 	return errors.Join(cmd.Wait(), read)
 }
 
-// show prints the lines of packages, and the output of each test that fails.
-func show(w io.Writer, r io.Reader) error {
+// show keeps each line by one write, since others append to the same file, and prints the lines of packages, and the
+// output of each test that fails.
+func show(w, kept io.Writer, r io.Reader) error {
 	output := map[string][]string{}
-	return eachLine(r, func(e event, line string) {
+	var failed error
+	read := eachLine(r, func(e event, line string) {
+		if _, err := io.WriteString(kept, line+"\n"); err != nil && failed == nil {
+			failed = err
+		}
 		key := e.Package + " " + e.Test
 		switch {
 		case e.Action == "": // not an event
@@ -124,6 +157,7 @@ func show(w io.Writer, r io.Reader) error {
 			delete(output, key)
 		}
 	})
+	return errors.Join(read, failed)
 }
 
 // eachLine decodes each line. One that is not JSON has an event without an action.

@@ -25,12 +25,25 @@ no JSON
 `
 
 func TestShow(t *testing.T) {
-	var out strings.Builder
-	if err := show(&out, strings.NewReader(events)); err != nil {
-		t.Fatal(err)
+	var out, kept strings.Builder
+	if err := show(&out, &kept, strings.NewReader(events)); err != nil || kept.String() != events {
+		t.Fatalf("%v, kept\n%s", err, &kept)
 	}
 	if want := "    a_test.go:9: want 1\nFAIL\tgithub.com/servegate/pipeline/a\t2.1s\npanic: cut off\nno JSON\n"; out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+// TestSets: sets of tests run at once, one log keeps the events of all, and one that fails fails all.
+func TestSets(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "log")
+	err := runSets(file, []string{"-list", "^TestSummary$", ".", "--", "-list", "^TestShow$", "."})
+	text, _ := os.ReadFile(file) // err tells
+	if err != nil || !strings.Contains(string(text), `"TestSummary\n"`) || !strings.Contains(string(text), `"TestShow\n"`) {
+		t.Errorf("%v: %s", err, text)
+	}
+	if err := runSets(file, []string{"-list", "^TestShow$", ".", "--", "./nowhere"}); err == nil {
+		t.Error("a set that cannot run fails nothing")
 	}
 }
 
