@@ -270,7 +270,7 @@ func measured(t *testing.T, file, out string, publisher publish.Run) (code int, 
 // TestPublisherFaults lets each fault happen to all requests to a service, and to one of them: without -full, each fault to
 // some. The verdict, the exit status and the evidence are those of a run that publishes nothing.
 func TestPublisherFaults(t *testing.T) {
-	j := newBaseJudge(t, strings.Replace(judgedFile, "requests = 20", "requests = 4", 1))
+	j := newBaseJudge(t, judgedFile)
 	file := filepath.Join(j.dir, "base.pipeline.hcl")
 	var want string
 	synctest.Test(t, func(t *testing.T) {
