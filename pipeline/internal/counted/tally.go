@@ -14,7 +14,8 @@ import (
 
 // Tally holds the counts of a run.
 type Tally struct {
-	rises map[string]float64
+	rises map[string]float64 // of the servers' counters
+	own   map[string]float64 // what the program itself counted: energy, price
 	// unknown holds the reasons why increases of counters are unknown; "" is for a server whose metrics could not be
 	// read.
 	unknown map[string]error
@@ -28,13 +29,13 @@ type Tally struct {
 // New returns an empty tally of a run that lasted from its first measured request to its last answer.
 func New(began, ended time.Time) *Tally {
 	return &Tally{
-		rises: map[string]float64{}, unknown: map[string]error{}, replicas: map[string][]float64{}, client: map[string]float64{},
-		began: began, ended: ended,
+		rises: map[string]float64{}, own: map[string]float64{}, unknown: map[string]error{}, replicas: map[string][]float64{},
+		client: map[string]float64{}, began: began, ended: ended,
 	}
 }
 
-// Add adds the increase of a counter.
-func (t *Tally) Add(counter string, rise float64) { t.rises[counter] += rise }
+// Add adds to a counter that no server keeps. It is known also where the metrics of a server could not be read.
+func (t *Tally) Add(counter string, rise float64) { t.own[counter] += rise }
 
 // Unknown records why the increase of a counter is unknown.
 func (t *Tally) Unknown(counter string, why error) { t.unknown[counter] = why }
@@ -58,7 +59,7 @@ func (t *Tally) AddServer(before, after map[string]float64, server, role string)
 		if rise < 0 {
 			t.Unknown(name, fmt.Errorf("%s fell from %g to %g: the server was restarted or has reset it", name, before[name], now))
 		}
-		t.Add(name, rise)
+		t.rises[name] += rise
 	}
 	for name := range before {
 		if _, there := after[name]; !there {
@@ -67,7 +68,7 @@ func (t *Tally) AddServer(before, after map[string]float64, server, role string)
 	}
 }
 
-// Unread records that the metrics of a server could not be read, which makes all counters of its target unknown.
+// Unread records that the metrics of a server could not be read, which makes all counters of its target's servers unknown.
 func (t *Tally) Unread(server string, why error) {
 	t.Unknown("", fmt.Errorf("the metrics of %s could not be read: %w", server, why))
 }
@@ -83,10 +84,14 @@ func (t *Tally) rise(name string) (float64, error) {
 	if n, counted := t.client[name]; counted {
 		return n, nil
 	}
-	for _, key := range []string{"", name} {
-		if err := t.unknown[key]; err != nil {
-			return 0, err
-		}
+	if err := t.unknown[name]; err != nil {
+		return 0, err
+	}
+	if n, counted := t.own[name]; counted {
+		return n, nil
+	}
+	if err := t.unknown[""]; err != nil {
+		return 0, err
 	}
 	rise, there := t.rises[name]
 	if name == metric.CounterReplicaMean || name == metric.CounterReplicaMost {

@@ -90,3 +90,27 @@ func TestToyMetric(t *testing.T) {
 		t.Errorf("%v, %v", values, problems)
 	}
 }
+
+// TestUnreadServerKeepsOwnCounters: a server whose metrics cannot be read says nothing about the energy and the price. A
+// llama-server on a GPU did not answer GET /metrics within two seconds, and half of the runs had no energy.
+func TestUnreadServerKeepsOwnCounters(t *testing.T) {
+	tally, values := counted.New(time.Time{}, time.Time{}), map[string]float64{}
+	tally.Unread("server", errors.New("deadline exceeded"))
+	tally.Add(metric.CounterJoules, 600)
+	tally.Unknown(metric.CounterCPUJoules, errors.New("the counter was not read"))
+	tally.Add(metric.CounterCPUJoules, 0)
+	tally.Client(10, 300, 20)
+	problems := map[string]string{}
+	for _, p := range tally.Count(metric.All(), nil, values) {
+		problems[p.Metric] = p.Err.Error()
+	}
+	if got := values["energy.per_output_token"]; got != 2 {
+		t.Errorf("energy per token %g (%s), want 2", got, problems["energy.per_output_token"])
+	}
+	if got := problems["energy.cpu_per_output_token"]; got != "the counter was not read" {
+		t.Errorf("energy of the processors: %q", got)
+	}
+	if got := problems["preemptions.per_request"]; !strings.Contains(got, "deadline exceeded") {
+		t.Errorf("preemptions: %q", got)
+	}
+}
