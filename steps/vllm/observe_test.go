@@ -3,6 +3,7 @@ package vllm
 import (
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,6 +97,21 @@ func TestStartFacts(t *testing.T) {
 		if d := cmp.Diff(tt.want, vllm{}.StartFacts(tt.log), approx); d != "" {
 			t.Errorf("%s:\n%s", name, d)
 		}
+	}
+}
+
+// TestStartFactsOfAGPU reads what the engine of a vLLM logged when it compiled and captured graphs on a GPU.
+func TestStartFactsOfAGPU(t *testing.T) {
+	text, err := os.ReadFile("testdata/start-0.26.0-h200.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{
+		"model_load_seconds": 0.08, "weight_bytes": 0.32 * (1 << 30), "compile_seconds": 11.62, "graph_capture_seconds": 1,
+		"kv_cache_bytes": 36.06 * (1 << 30), "kv_cache_tokens": 65536, "max_concurrency": 32,
+	}
+	if d := cmp.Diff(want, vllm{}.StartFacts(strings.Split(string(text), "\n")), approx); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -148,6 +148,7 @@ func TestClassifyRealLogs(t *testing.T) {
 		"bad-model":        {"model_missing", "HFValidationError: Repo id must be in the form"},
 		"port-in-use":      {"port_in_use", "OSError: [Errno 98] Address already in use"},
 		"kv-too-small":     {"kv_cache_too_small", "ValueError: To serve at least one request with the model's max seq len (2048)"},
+		"no-flashinfer":    {"not_installed", "ModuleNotFoundError: No module named 'flashinfer'"},
 	} {
 		text, err := os.ReadFile("testdata/start-" + name + ".log")
 		if err != nil {
