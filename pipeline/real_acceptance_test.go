@@ -19,10 +19,21 @@ func TestRealAcceptance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, engine := range []string{"transformers", "llamacpp"} {
+		t.Run(engine, func(t *testing.T) { rehearseAcceptance(t, engine, venv, stand, program) })
+	}
+}
+
+func rehearseAcceptance(t *testing.T, engine, venv, stand, program string) {
+	llama := filepath.Join(os.Getenv("PIPELINE_LLAMACPP"), "bin", "llama-server")
+	if _, err := os.Stat(llama); err != nil && engine == "llamacpp" {
+		skipOrFail(t, "llamacpp", "PIPELINE_LLAMACPP does not name a folder that examples/llamacpp/setup.sh filled")
+	}
 	out := t.TempDir()
 	keepLogs(t, out)
 	cmd := exec.CommandContext(t.Context(), filepath.Join("..", "examples", "gpu-acceptance", "run.sh"), out)
 	cmd.Env = append(os.Environ(), "PYTHON="+filepath.Join(venv, "bin", "python"), "PIPELINE="+program, "ACCEPTANCE_REHEARSAL=1",
+		"ENGINE="+engine, "LLAMA_SERVER="+llama,
 		"PATH="+stand+":"+os.Getenv("PATH"), "OMP_NUM_THREADS=1")
 	text, err := cmd.CombinedOutput()
 	if err != nil {

@@ -5,24 +5,6 @@ pipeline {
   description = "transformers serve: base, the same again, and a planted delay for each token"
 }
 
-variable "python" {
-  type        = string
-  description = "Python with torch and transformers[serving]."
-  default     = "python3"
-}
-
-variable "model" {
-  type        = string
-  description = "Folder of the model that acceptance.py made."
-  default     = "model"
-}
-
-variable "plant_ms" {
-  type        = number
-  description = "Delay of each token of the planted side."
-  default     = 10
-}
-
 variable "rate" {
   type        = number
   description = "Requests per second."
@@ -47,17 +29,6 @@ variable "repeats" {
   default     = 4
 }
 
-server "transformers" "sut" {
-  for_each   = { base = 0, again = 0, planted = var.plant_ms }
-  executable = [var.python, "serve.py", "--plant-ms", each.value, "--", "serve"]
-  model      = var.model
-  gpus       = 1
-
-  ready {
-    timeout = "5m"
-  }
-}
-
 dataset "random" "short" {
   input_len  = 64
   output_len = 16
@@ -68,7 +39,7 @@ benchmark "serving" {
     side = ["base", "again", "planted"]
   }
 
-  target     = server.transformers.sut[matrix.side]
+  target     = local.sut[matrix.side]
   dataset    = dataset.random.short
   ignore_eos = false # transformers serve does not know it; the model never ends by itself
 

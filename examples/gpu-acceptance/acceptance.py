@@ -1,13 +1,15 @@
 """Try what pipeline does with a GPU: python acceptance.py DIR
 
 Each check is a function that returns what it saw, and raises Failed or Skipped. Their results are written into
-DIR/acceptance.json and DIR/acceptance.md. Exit status 1 if one failed. PIPELINE names the program.
+DIR/acceptance.json and DIR/acceptance.md. Exit status 1 if one failed. PIPELINE names the program, ENGINE what serves:
+transformers (unless set), vllm or llamacpp, of which VLLM and LLAMA_SERVER name the programs.
 """
 
 import datetime
 import json
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,12 +18,15 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PIPELINE = os.environ.get("PIPELINE", "pipeline")
-PLANT_MS = 10.0
+ENGINE = os.environ.get("ENGINE", "transformers")
+PLANT_MS = 10.0  # of transformers; the other engines have an argument that slows them
 # A rehearsal is for a machine without a GPU: a small model, and no claim about times.
 REHEARSAL = os.environ.get("ACCEPTANCE_REHEARSAL") == "1"
 SIZE = ("64", "2") if REHEARSAL else ("1024", "16")
 LAG = "60s" if REHEARSAL else "50ms"
-SETTINGS = {"repeats": 2, "rate": 8} if REHEARSAL else {}
+SETTINGS = {"repeats": 2, "rate": 8} if REHEARSAL else {"transformers": {}, "vllm": {"rate": 8, "repeats": 3}, "llamacpp": {"rate": 8}}[ENGINE]
+# Where the search for the capacity begins and ends, and the requests of a probe: a probe has to last seconds and no more.
+SEARCH = {"transformers": (2, 8, 16), "vllm": (32, 1024, 400), "llamacpp": (8, 256, 100)}[ENGINE]
 SLACK_MIB = 256  # of memory that a driver may keep
 
 
@@ -96,7 +101,7 @@ class Acceptance:
 
     def __init__(self, out: pathlib.Path):
         self.out = out
-        self.model = out / "model"
+        self.model = out / ("model.gguf" if ENGINE == "llamacpp" else "model")
         self.facts: dict = {}
         self.energy: Energy | None = None
         self.no_energy = ""
@@ -106,17 +111,26 @@ class Acceptance:
         (cache / "hub").mkdir(parents=True, exist_ok=True)  # transformers serve lists the models of a folder that must exist
         self.env = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(cache), "PIPELINE_LOCK_DIR": str(out / "locks")}
 
-    def variables(self, **more) -> list[str]:
-        values = {"python": sys.executable, "model": self.model, "lag": LAG} | more
-        return [word for name, value in values.items() for word in ("--var", f"{name}={value}")]
+    def words(self, file: str, **more) -> list[str]:
+        """The engine's file, a file of the benchmark, and their variables."""
+        values = {"model": self.model, "lag": LAG} | more
+        if ENGINE == "transformers":
+            values |= {"python": sys.executable, "plant_ms": PLANT_MS}
+        elif ENGINE == "vllm":
+            values["vllm"] = json.dumps(shlex.split(os.environ.get("VLLM", "vllm")))
+        else:
+            values["llama_server"] = os.environ.get("LLAMA_SERVER", "llama-server")
+        return [f"{ENGINE}.hcl", file, *(word for name, value in values.items() for word in ("--var", f"{name}={value}"))]
 
     def plan(self) -> list[str]:
-        """Variables of acceptance.hcl."""
-        return self.variables(plant_ms=PLANT_MS, **SETTINGS)
+        return self.words("acceptance.hcl", **SETTINGS)
 
-    def begin(self, name: str, file: str, variables: list[str], *flags: str) -> subprocess.Popen:
+    def search(self) -> list[str]:
+        return self.words("capacity.hcl", **dict(zip(("min", "max", "requests"), SEARCH)))
+
+    def begin(self, name: str, files: list[str], *flags: str) -> subprocess.Popen:
         """Start `pipeline run` in the background; its output goes to a file."""
-        words = [PIPELINE, "run", file, *variables, "--out", str(self.out / name), "--progress", "plain", *flags]
+        words = [PIPELINE, "run", *files, "--out", str(self.out / name), "--progress", "plain", *flags]
         with open(self.out / f"{name}.log", "ab") as log:
             run = subprocess.Popen(words, cwd=HERE, env=self.env, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         self.running.append(run)
@@ -145,7 +159,7 @@ class Acceptance:
 
     def machine(self):
         """doctor finds the GPU and nothing missing."""
-        words = [PIPELINE, "doctor", "--json", "acceptance.hcl", *self.plan()]
+        words = [PIPELINE, "doctor", "--json", *self.plan()]
         done = subprocess.run(words, cwd=HERE, env=self.env, capture_output=True, text=True)
         (self.out / "doctor.json").write_text(done.stdout)
         if done.returncode != 0:
@@ -160,9 +174,9 @@ class Acceptance:
 
     def killed(self):
         """A second run waits for the GPU's lock. After kill -9 and cleanup nothing computes, and the memory is free."""
-        run = self.begin("main", "acceptance.hcl", self.plan())
+        run = self.begin("main", self.plan())
         until(lambda: self.count("main", "run_start") >= 2, 600, "the second run of the session begins", run)
-        waiting = self.begin("second", "capacity.hcl", self.variables())
+        waiting = self.begin("second", self.search())
         until(lambda: any("waiting for GPU" in e.get("text", "") for e in self.events("second")), 60, "a second run waits", waiting)
         waiting.send_signal(signal.SIGINT)
         waiting.wait(60)
@@ -182,8 +196,8 @@ class Acceptance:
         )
 
     def resumed(self):
-        """The killed run is resumed. It finds the planted delay, and nothing where nothing was changed."""
-        run = self.begin("main", "acceptance.hcl", self.plan(), "--resume")
+        """The killed run is resumed. It finds what was planted, and nothing where nothing was changed."""
+        run = self.begin("main", self.plan(), "--resume")
         run.wait(1200)
         decisions = {d["head"]: d for gate in self.results("main")["gates"] for d in gate["decisions"] if d["kind"] == "metric"}
         seen = ", ".join(
@@ -194,6 +208,8 @@ class Acceptance:
         if run.returncode != 1 or decisions["planted"]["verdict"] != "regression" or decisions["again"]["verdict"] == "regression":
             raise Failed(f"status {run.returncode}; {seen}; see {self.out}/main.log")
         planted = 1000 * (decisions["planted"]["head_value"] - decisions["planted"]["base_value"])
+        if ENGINE != "transformers":
+            return f"planted by an argument; {seen}"
         if abs(planted - PLANT_MS) > 0.3 * PLANT_MS:
             raise Failed(f"{PLANT_MS:g} ms were planted for each token, {planted:.2f} ms were measured")
         return f"{PLANT_MS:g} ms planted; {seen}"
@@ -228,7 +244,7 @@ class Acceptance:
 
     def foreign(self):
         """A run is void if another process computes on its GPU."""
-        run = self.begin("foreign", "acceptance.hcl", self.plan(), "--repeat", "1", "--only", "side=base")
+        run = self.begin("foreign", self.plan(), "--repeat", "1", "--only", "side=base")
         until(lambda: self.count("foreign", "run_start") >= 1, 600, "the run begins", run)
         other = subprocess.Popen([sys.executable, HERE / "hold_gpu.py"], stdout=subprocess.PIPE, text=True)
         try:
@@ -255,7 +271,7 @@ class Acceptance:
 
     def capacity(self):
         """A search finds the highest rate at which first tokens come in time."""
-        run = self.begin("capacity", "capacity.hcl", self.variables())
+        run = self.begin("capacity", self.search())
         run.wait(900)
         found = [r["metrics"].get("capacity.rate") for r in self.runs("capacity") if r["status"] == "ok"]
         if REHEARSAL and run.returncode in (0, 1):
@@ -284,7 +300,7 @@ class Acceptance:
 def write(out: pathlib.Path, facts: dict, made: list[dict]):
     """Write what was seen as JSON and as a page."""
     (out / "acceptance.json").write_text(json.dumps({"facts": facts, "checks": made}, indent=2) + "\n")
-    lines = [f"# GPU acceptance: {', '.join(facts.get('gpu', ['no GPU']))}", "", "| check | status | seen | time |", "|:--|:--|:--|--:|"]
+    lines = [f"# GPU acceptance of {ENGINE}: {', '.join(facts.get('gpu', ['no GPU']))}", "", "| check | status | seen | time |", "|:--|:--|:--|--:|"]
     for c in made:
         saw = c["saw"].replace("|", "\\|").replace("\n", " ")
         lines.append(f"| {c['asks']} | {c['status']} | {saw} | {c['seconds']:.0f} s |")
@@ -299,7 +315,10 @@ def main():
     if any((out / name).exists() for name in ("main", "foreign", "capacity", "second")):
         sys.exit(f"acceptance.py: {out} holds an earlier acceptance; name another folder")
     a = Acceptance(out)
-    maker = [sys.executable, HERE.parent / "vllm-cpu" / "make_model.py", a.model, "--hidden", SIZE[0], "--layers", SIZE[1], "--endless"]
+    if ENGINE == "llamacpp":
+        maker = [sys.executable, HERE.parent / "llamacpp" / "make_model.py", a.model, SIZE[1], SIZE[0]]
+    else:
+        maker = [sys.executable, HERE.parent / "vllm-cpu" / "make_model.py", a.model, "--hidden", SIZE[0], "--layers", SIZE[1], "--endless"]
     subprocess.run(maker, env=a.env, check=True, stdout=subprocess.DEVNULL)
     try:
         a.energy = Energy()

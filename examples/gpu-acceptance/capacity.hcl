@@ -1,20 +1,20 @@
-# The highest rate at which transformers serve keeps its first tokens within a limit.
+# The highest rate at which a server keeps its first tokens within a limit.
 
-variable "python" {
-  type        = string
-  description = "Python with torch and transformers[serving]."
-  default     = "python3"
-}
-
-variable "model" {
-  type        = string
-  description = "Folder of the model that acceptance.py made."
-  default     = "model"
+variable "min" {
+  type        = number
+  description = "Lowest rate that is searched, in requests per second."
+  default     = 2
 }
 
 variable "max" {
   type        = number
-  description = "Highest rate that is searched, in requests per second."
+  description = "Highest rate that is searched."
+  default     = 8
+}
+
+variable "requests" {
+  type        = number
+  description = "Requests of each probe."
   default     = 16
 }
 
@@ -24,37 +24,27 @@ variable "lag" {
   default     = "50ms"
 }
 
-server "transformers" "sut" {
-  executable = [var.python, "serve.py", "--plant-ms", 0, "--", "serve"]
-  model      = var.model
-  gpus       = 1
-
-  ready {
-    timeout = "5m"
-  }
-}
-
 dataset "random" "short" {
   input_len  = 64
   output_len = 16
 }
 
 benchmark "capacity" {
-  target     = server.transformers.sut
+  target     = local.sut["base"]
   dataset    = dataset.random.short
   ignore_eos = false
 
   load {
-    requests = 20
+    requests = var.requests
 
     search {
-      min        = 1
+      min        = var.min
       max        = var.max
       resolution = "10%"
 
       slo {
         metric = metric.ttft.p50
-        limit  = "1s"
+        limit  = "500ms"
       }
     }
   }

@@ -13,6 +13,7 @@ import xllamacpp
 # Flags that take a value: the attribute of llama.cpp's parameters that each sets.
 VALUES = {
     "--ctx-size": "n_ctx",
+    "--n-gpu-layers": "n_gpu_layers",
     "--parallel": "n_parallel",
     "--batch-size": "n_batch",
     "--ubatch-size": "n_ubatch",

@@ -1,6 +1,6 @@
 """Write a random Llama as a GGUF file, with a tokenizer whose words are one token each. With two layers it has 0.6 MB.
 
-    python make_model.py FILE LAYERS
+    python make_model.py FILE LAYERS [WIDTH]
 
 Its text is nonsense. It exists so that a real engine does real work on a machine without a GPU and a network.
 """
@@ -10,7 +10,8 @@ import random
 import struct
 import sys
 
-VOCABULARY, WIDTH, FORWARD, HEADS, CONTEXT = 512, 64, 128, 4, 4096
+VOCABULARY, WIDTH, HEADS, CONTEXT = 512, 64, 4, 4096
+DRAWN = 1 << 20  # numbers that are drawn; larger matrices repeat them
 
 # Types of values, of tokens and of tensors in the GGUF format (github.com/ggml-org/ggml/blob/master/docs/gguf.md).
 UINT32, INT32, FLOAT32, STRING, ARRAY = 4, 5, 6, 8, 9
@@ -37,7 +38,7 @@ def settings(name: str, kind: int, values: list) -> bytes:
     return text(name) + struct.pack("<IIQ", ARRAY, kind, len(values)) + b"".join(scalar(kind, v) for v in values)
 
 
-def metadata(layers: int, specials: int) -> list[bytes]:
+def metadata(layers: int, width: int, specials: int) -> list[bytes]:
     """Returns the architecture and the tokenizer."""
     tokens = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)]
     kinds = [UNKNOWN, CONTROL, CONTROL] + [BYTE] * 256
@@ -49,13 +50,13 @@ def metadata(layers: int, specials: int) -> list[bytes]:
     return [
         setting("general.architecture", STRING, "llama"),
         setting("llama.context_length", UINT32, CONTEXT),
-        setting("llama.embedding_length", UINT32, WIDTH),
+        setting("llama.embedding_length", UINT32, width),
         setting("llama.block_count", UINT32, layers),
-        setting("llama.feed_forward_length", UINT32, FORWARD),
+        setting("llama.feed_forward_length", UINT32, 2 * width),
         setting("llama.attention.head_count", UINT32, HEADS),
         setting("llama.attention.head_count_kv", UINT32, HEADS),
         setting("llama.attention.layer_norm_rms_epsilon", FLOAT32, 1e-5),
-        setting("llama.rope.dimension_count", UINT32, WIDTH // HEADS),
+        setting("llama.rope.dimension_count", UINT32, width // HEADS),
         setting("llama.vocab_size", UINT32, VOCABULARY),
         setting("tokenizer.ggml.model", STRING, "llama"),
         settings("tokenizer.ggml.tokens", STRING, tokens),
@@ -67,34 +68,37 @@ def metadata(layers: int, specials: int) -> list[bytes]:
     ]
 
 
-def tensors(layers: int, specials: int) -> list[tuple[str, tuple[int, ...], array.array]]:
+def tensors(layers: int, width: int, specials: int) -> list[tuple[str, tuple[int, ...], array.array]]:
     """Returns the names, shapes (rows, columns) and numbers of the weights."""
     draw = random.Random(0)
 
     def drawn(name: str, *shape: int) -> tuple[str, tuple[int, ...], array.array]:
-        return name, shape, array.array("f", (draw.gauss(0, 0.05) for _ in range(shape[0] * shape[1])))
+        size = shape[0] * shape[1]
+        numbers = array.array("f", (draw.gauss(0, 0.05) for _ in range(min(size, DRAWN))))
+        return name, shape, (numbers * -(-size // DRAWN))[:size]
 
     def norm(name: str) -> tuple[str, tuple[int, ...], array.array]:
-        return name, (WIDTH,), array.array("f", [1.0] * WIDTH)
+        return name, (width,), array.array("f", [1.0] * width)
 
-    out = [drawn("token_embd.weight", VOCABULARY, WIDTH), drawn("output.weight", VOCABULARY, WIDTH), norm("output_norm.weight")]
+    out = [drawn("token_embd.weight", VOCABULARY, width), drawn("output.weight", VOCABULARY, width), norm("output_norm.weight")]
     # Answers are words: the likeliest token is never a single byte, which may be no text, and never the end.
     head = out[1][2]
-    head[: specials * WIDTH] = array.array("f", bytes(4 * specials * WIDTH))
+    head[: specials * width] = array.array("f", bytes(4 * specials * width))
     for layer in range(layers):
         block = f"blk.{layer}."
         out += [norm(block + "attn_norm.weight"), norm(block + "ffn_norm.weight")]
-        out += [drawn(f"{block}attn_{part}.weight", WIDTH, WIDTH) for part in ("q", "k", "v", "output")]
-        out += [drawn(block + "ffn_gate.weight", FORWARD, WIDTH), drawn(block + "ffn_up.weight", FORWARD, WIDTH)]
-        out.append(drawn(block + "ffn_down.weight", WIDTH, FORWARD))
+        out += [drawn(f"{block}attn_{part}.weight", width, width) for part in ("q", "k", "v", "output")]
+        out += [drawn(block + "ffn_gate.weight", 2 * width, width), drawn(block + "ffn_up.weight", 2 * width, width)]
+        out.append(drawn(block + "ffn_down.weight", width, 2 * width))
     return out
 
 
 def main() -> None:
-    if len(sys.argv) != 3:
-        sys.exit("usage: make_model.py FILE LAYERS")
+    if len(sys.argv) not in (3, 4):
+        sys.exit("usage: make_model.py FILE LAYERS [WIDTH]")
     layers, specials = int(sys.argv[2]), 3 + 256
-    about, weights = metadata(layers, specials), tensors(layers, specials)
+    width = int(sys.argv[3]) if len(sys.argv) == 4 else WIDTH
+    about, weights = metadata(layers, width, specials), tensors(layers, width, specials)
     head = [b"GGUF", struct.pack("<IQQ", 3, len(weights), len(about)), *about]
     offset = 0
     for name, shape, numbers in weights:
