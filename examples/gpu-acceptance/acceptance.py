@@ -26,7 +26,7 @@ SIZE = ("64", "2") if REHEARSAL else ("1024", "16")
 LAG = "60s" if REHEARSAL else "50ms"
 SETTINGS = {"repeats": 2, "rate": 8} if REHEARSAL else {"transformers": {}, "vllm": {"rate": 8, "repeats": 3}, "llamacpp": {"rate": 8}}[ENGINE]
 # Where the search for the capacity begins and ends, and the requests of a probe: a probe has to last seconds and no more.
-SEARCH = {"transformers": (2, 8, 16), "vllm": (32, 1024, 400), "llamacpp": (8, 256, 100)}[ENGINE]
+SEARCH = {"transformers": (2, 8, 20), "vllm": (32, 1024, 400), "llamacpp": (8, 256, 100)}[ENGINE]
 SLACK_MIB = 256  # of memory that a driver may keep
 
 

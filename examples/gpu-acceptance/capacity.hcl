@@ -15,7 +15,7 @@ variable "max" {
 variable "requests" {
   type        = number
   description = "Requests of each probe."
-  default     = 16
+  default     = 20
 }
 
 variable "lag" {
