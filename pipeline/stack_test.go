@@ -114,6 +114,7 @@ func ownerOf(folder string) string { return fmt.Sprintf("%x", sha256.Sum256([]by
 
 // test runs A/A and A/B, takes a launch away, and kills the program at many moments of its launches.
 func (r stackRig) test(t *testing.T) {
+	t.Helper()
 	t.Run("alike", func(t *testing.T) {
 		t.Parallel()
 		folder := r.folder(t)

@@ -84,7 +84,7 @@ func counted() []Group {
 		{ID: "replica.balancedness", Label: "Balancedness of replicas", Unit: Fraction, Direction: up, Scale: Difference,
 			Definition: "prompt and output tokens of the mean server / those of the busiest one, over the measured window: 1 if a router " +
 				"spreads them evenly, 1/n if one of n servers gets all; only where several servers serve alike",
-			Source: engines + "; the word is that of their expert load balancers",
+			Source:   engines + "; the word is that of their expert load balancers",
 			Formulas: []Formula{{Of: CounterReplicaMean, By: CounterReplicaMost}}},
 		{ID: "preemptions.per_request", Label: "Preemptions per request", Unit: Count, Direction: down, Scale: Difference,
 			Definition: "preemptions (SGLang: retractions) over the measured window / requests sent",

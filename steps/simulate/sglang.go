@@ -80,7 +80,8 @@ func (sglang) ready(s *Server, startup time.Duration) {
 	g, c := s.log, s.launch.config
 	const gib = 1 << 30
 	weights, kv := c.Shape.WeightBytes/gib, float64(c.KVTokens())*c.Shape.KVBytesPerToken/gib
-	g.api("INFO", "", "Load weight end. elapsed=%.2f s, type=SimulatedForCausalLM, dtype=torch.bfloat16, avail mem=%.2f GB, mem usage=%.2f GB.",
+	g.api("INFO", "", "Load weight end. elapsed=%.2f s, type=SimulatedForCausalLM, dtype=torch.bfloat16, avail mem=%.2f GB, "+
+		"mem usage=%.2f GB.",
 		(startup / 2).Seconds(), c.Profile.MemBytes/gib-weights, weights)
 	g.api("INFO", "", "KV Cache is allocated. #tokens: %d, K size: %.2f GB, V size: %.2f GB", c.KVTokens(), kv/2, kv/2)
 	if !s.launch.eager {

@@ -37,9 +37,9 @@ func schema() steps.Schema {
 			Doc: "Command that removes the stack, as a list of words. It gets the same " + IDVar + " and must succeed if nothing is there: it " +
 				"runs after every up, even one that failed, and by cleanup and --resume after this program was killed."},
 		{Name: "render", Type: words, Late: true,
-			Doc: "Command that prints what up applies, without applying it: kubectl kustomize, helm template, docker compose config. It runs before " +
-				"each up. The result holds what it printed and its digest, reports show the difference of the sides, and plan --launch runs it. Values of Secrets of " +
-				"Kubernetes, and of variables whose names mean a secret, are hidden."},
+			Doc: "Command that prints what up applies, without applying it: kubectl kustomize, helm template, docker compose config. It runs " +
+				"before each up. The result holds what it printed and its digest, reports show the difference of the sides, and plan --launch " +
+				"runs it. Values of Secrets of Kubernetes, and of variables whose names mean a secret, are hidden."},
 		{Name: "logs", Type: words, Late: true, Doc: "Command that prints the stack's log and follows it. Its output is the log of the launch."},
 		{Name: "lost", Type: words, Late: true, Doc: "Command that fails if the stack has lost its place, such as a preempted node. Its output " +
 			"is the reason. It runs when a launch or a run fails; a loss is a fault of the infrastructure and not of the server."},

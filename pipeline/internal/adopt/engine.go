@@ -128,10 +128,11 @@ func (d *Definition) read(s *server, words []string) error {
 
 // program sets the words of the program, unless the kind starts it so without them.
 func (s *server) program(words []string) {
-	switch line := strings.Join(words, " "); {
+	ofKind := []string{"", "vllm", "python3 -m sglang.launch_server", "/app/llama-server", "trtllm-serve"}
+	switch {
 	case s.image == "":
 		s.words = words
-	case len(words) > 0 && line != "vllm" && line != "python3 -m sglang.launch_server" && line != "/app/llama-server" && line != "trtllm-serve":
+	case !slices.Contains(ofKind, strings.Join(words, " ")):
 		s.inside = words
 	}
 }

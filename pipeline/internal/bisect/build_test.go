@@ -128,12 +128,15 @@ func TestWhoseFailureABuildIs(t *testing.T) {
 		"disk of log":   {"echo made", fullLog(c), true, "writing its log"},
 		"fails as well": {"echo made; exit 1", fullLog(c), true, "writing its log"},
 		"no logs": {"echo made", func(t *testing.T, folder string) {
+			t.Helper()
 			if err := os.WriteFile(filepath.Join(folder, "logs"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}, true, "logs"},
-		"no temporary folder": {"echo made", func(t *testing.T, folder string) { t.Setenv("TMPDIR", filepath.Join(folder, "none")) }, true,
-			"none"},
+		"no temporary folder": {"echo made", func(t *testing.T, folder string) {
+			t.Helper()
+			t.Setenv("TMPDIR", filepath.Join(folder, "none"))
+		}, true, "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &Builder{Repo: repo, Folder: t.TempDir()}

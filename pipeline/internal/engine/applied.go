@@ -28,7 +28,8 @@ func (r *runner) recordApplied(s *server, m *member) {
 	}
 	r.emit(s, e)
 	if e.Applied != nil && before != nil {
-		r.warn(fmt.Sprintf("%s applied something else (%s) than before (%s), so that its launches are not alike", s.Target, now.Short(), before.Short()))
+		r.warn(fmt.Sprintf("%s applied something else (%s) than before (%s), so that its launches are not alike",
+			s.Target, now.Short(), before.Short()))
 	}
 }
 
