@@ -25,6 +25,7 @@ func TestRealAcceptance(t *testing.T) {
 }
 
 func rehearseAcceptance(t *testing.T, engine, venv, stand, program string) {
+	t.Helper()
 	llama := filepath.Join(os.Getenv("PIPELINE_LLAMACPP"), "bin", "llama-server")
 	if _, err := os.Stat(llama); err != nil && engine == "llamacpp" {
 		skipOrFail(t, "llamacpp", "PIPELINE_LLAMACPP does not name a folder that examples/llamacpp/setup.sh filled")
