@@ -17,11 +17,11 @@ import (
 var (
 	pageElements = strings.Fields(`html head meta title style body a aside header h1 h2 h3 p span strong code nav ul li main section
 		details summary table caption thead tbody tr th td div figure button article pre footer script
-		svg desc line text circle path rect g
+		svg desc line text circle path rect g clipPath
 		label select option input ol`)
 	pageAttributes = strings.Fields(`lang charset http-equiv content name class id href tabindex role aria-label aria-labelledby
 		aria-hidden hidden open scope type value size focusable preserveAspectRatio data-open data-open-only data-sort data-find data-passed
-		data-worse title viewbox viewBox width height x y x1 y1 x2 y2 cx cy r rx d text-anchor`)
+		data-worse title viewbox viewBox width height x y x1 y1 x2 y2 cx cy r rx d text-anchor clip-path data-left data-right`)
 )
 
 // pageFacts is what a walk over a page found.
@@ -81,6 +81,8 @@ func (f *pageFacts) element(n *html.Node) {
 			f.ids[a.Val] = true
 		case a.Key == "href":
 			f.links = append(f.links, a.Val)
+		case a.Key == "clip-path":
+			f.refs = append(f.refs, strings.TrimSuffix(strings.TrimPrefix(a.Val, "url(#"), ")"))
 		case a.Key == "aria-labelledby":
 			f.refs = append(f.refs, strings.Fields(a.Val)...)
 		case a.Key == "content" && strings.HasPrefix(a.Val, "default-src"):

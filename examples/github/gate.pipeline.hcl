@@ -5,7 +5,7 @@
 #   pipeline run gate.pipeline.hcl --var base=IMAGE --var head=IMAGE
 
 pipeline {
-  description = "Base against head"
+  description = "The pull request against its merge base"
   lock        = "gpus" # one run at a time on this machine
 }
 

@@ -12,8 +12,11 @@ import (
 	"github.com/servegate/pipeline/reports/svg"
 )
 
-// maxTrendPoints is the largest number of sessions of one machine that are drawn: the last ones.
-const maxTrendPoints = 400
+// The largest number of sessions of one machine that are drawn, the last ones: in a page of many charts, and in one of its own.
+const (
+	maxTrendPoints = 400
+	maxOwnPoints   = 4000
+)
 
 // maxMachines is the largest number of distinguishable lines in a chart.
 const maxMachines = 6
@@ -89,7 +92,11 @@ func (c *chart) part(i int) {
 	if len(p.Points) == 0 {
 		return
 	}
-	first := max(0, len(p.Points)-maxTrendPoints)
+	most := maxTrendPoints
+	if c.historyView.own {
+		most = maxOwnPoints
+	}
+	first := max(0, len(p.Points)-most)
 	line := svg.TrendLine{Name: p.Machine, Class: fmt.Sprintf("s%d", i+1)}
 	for _, at := range p.Points[first:] {
 		line.Dots = append(line.Dots, svg.Dot{X: days(at.Time), Y: at.Value * c.scale.Factor, Tip: c.tip(p, at)})
@@ -101,7 +108,7 @@ func (c *chart) part(i int) {
 		})
 	}
 	c.levels(p, first)
-	if c.historyView.band {
+	if c.historyView.own {
 		c.bands(p, first)
 	}
 	c.marks(p, first)

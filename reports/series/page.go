@@ -57,7 +57,7 @@ func Page(w io.Writer, h *History, t *Trend, links []model.Link, run func(id str
 	return page.Write(w, 0, "metrics", []int{maxPageSessions, 100}, func(rows int) *page.Page {
 		v := newHistoryView(&one)
 		own := &one.Trends[0]
-		v.band = true
+		v.own = true
 		r := &model.Report{Banner: v.banner(), Icon: conditionIcons[t.Condition()], Legend: v.legend(), Links: links,
 			Heading: model.Join(", ", v.name(own), model.Plain(t.MetricLabel)), Lead: []model.Line{own.news()}}
 		r.Sections = model.Sections([]model.SectionOf[*view]{

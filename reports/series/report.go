@@ -23,8 +23,8 @@ type view struct {
 	// formats.
 	page    *pageView
 	anchors map[*Trend]string
-	// band adds the noise to charts.
-	band bool
+	// own says that the chart has a page of its own: it shows the noise, and more sessions.
+	own bool
 }
 
 // row is one part of a series.

@@ -119,6 +119,7 @@ func wellFormed(t testingT, s string) {
 	t.Helper()
 	known := map[string]bool{
 		"svg": true, "title": true, "desc": true, "line": true, "text": true, "circle": true, "path": true, "rect": true, "g": true, "a": true,
+		"clipPath": true,
 	}
 	d := xml.NewDecoder(strings.NewReader(s))
 	for n := 0; ; {

@@ -66,6 +66,7 @@ func (t Trend) SVG() string {
 	c.open("chart", "img", t.ID, t.Title, t.Desc, Width, Height)
 	f := newFrame(t.X, t.Y, xs, ys)
 	f.grid(c)
+	f.openPlot(c, t.ID)
 	for _, b := range t.Bands {
 		left, right, top, bottom := f.x.clamp(b.From), f.x.clamp(b.To), f.y.at(b.High), f.y.at(b.Low)
 		if finite(top) && finite(bottom) {
@@ -83,10 +84,26 @@ func (t Trend) SVG() string {
 			c.tipped("line", l.Tip, "class", l.Class, "x1", f.x.clamp(l.From), "y1", y, "x2", f.x.clamp(l.To), "y2", y)
 		}
 	}
+	c.end("g")
+	c.b.WriteByte('\n')
 	if len(names) > 1 {
 		f.legend(c, names)
 	}
 	return c.close()
+}
+
+// openPlot begins the group of what moves when the page's script zooms: what leaves the frame to a side is cut off.
+func (f frame) openPlot(c *canvas, id string) {
+	const dot = 3 // half of a dot lies outside at the ends
+	clip := ""
+	if id = identifier(id); id != "" {
+		c.start("clipPath", "id", id+"-k")
+		c.shape("rect", "x", f.left-dot, "y", "0", "width", f.right-f.left+2*dot, "height", f.bottom+dot)
+		c.end("clipPath")
+		clip = "url(#" + id + "-k)"
+	}
+	c.start("g", "class", "plot", "clip-path", clip, "data-left", f.left, "data-right", f.right)
+	c.b.WriteByte('\n')
 }
 
 func (Trend) mark(c *canvas, f frame, m Mark) {
@@ -103,10 +120,14 @@ func (l TrendLine) draw(c *canvas, f frame) {
 	for i, d := range l.Dots {
 		xs[i], ys[i] = f.x.at(d.X), f.y.at(d.Y)
 	}
+	r := 2.6
+	if len(l.Dots) > 400 {
+		r = 1.5 // so that they hide less of each other
+	}
 	c.polyline("line thin "+l.Class, xs, ys)
 	for i, d := range l.Dots {
 		if finite(xs[i]) && finite(ys[i]) {
-			c.tipped("circle", d.Tip, "class", "dot "+l.Class, "cx", xs[i], "cy", ys[i], "r", 2.6)
+			c.tipped("circle", d.Tip, "class", "dot "+l.Class, "cx", xs[i], "cy", ys[i], "r", r)
 		}
 	}
 }

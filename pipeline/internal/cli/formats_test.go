@@ -179,7 +179,11 @@ func TestResultsFollowTheirSchema(t *testing.T) {
 			t.Fatal(pattern, err)
 		}
 		for _, path := range files {
-			if filepath.Base(path) != "README.md" {
+			switch filepath.Base(path) {
+			case "README.md":
+			case "vllm-offline.jsonl": // results of three programs, of which one names no model
+				check(path, run(exitOK, "import", path, "--by", "tool", "--format", "json"))
+			default:
 				check(path, run(exitOK, "import", path, "--format", "json"))
 			}
 		}
