@@ -19,7 +19,7 @@ import (
 const (
 	// fullFiles are the files behind each number of the page, shortFiles those of the test
 	// that checks it, which are others.
-	fullFiles, shortFiles, costlyFiles = 2000, 24, 10
+	fullFiles, shortFiles = 2000, 40
 	// wrongly is the chance that the check fails though every number of the page has the
 	// true value of its simulation, over all numbers. Files are drawn from fixed seeds, so
 	// that only a change of what is drawn takes this chance.
@@ -55,7 +55,7 @@ func TestOperatingCharacteristics(t *testing.T) {
 		case *gates.Full:
 			n = c.stated()
 		case c.costly:
-			n = costlyFiles
+			n /= 4
 		}
 		values[i] = c.simulate(t, first, n)
 		tables[c.title] = c.render(values[i])
