@@ -140,7 +140,9 @@ var shownFlags = regexp.MustCompile("(?m)`((?:pipeline [a-z]|--[a-z])[^`\n]*)`|^
 var flagLike = regexp.MustCompile(`^-(-[a-z][a-z-]*|[a-z])$`)
 
 // notOurs are flags of other programs.
-var notOurs = []string{"--num-runs", "--search-recipe", "--profiler-config", "--num-iters", "--num-iters-warmup", "--output-json", "--config"}
+var notOurs = []string{
+	"--num-runs", "--search-recipe", "--profiler-config", "--num-iters", "--num-iters-warmup", "--output-json", "--config",
+}
 
 // TestPagesShowFlagsThatExist: each flag of a command that a page shows is in the reference of the command.
 func TestPagesShowFlagsThatExist(t *testing.T) {

@@ -28,10 +28,8 @@ const (
 	// alert is the time before a send at which the loop wakes, which takes some 50 µs. It busy-waits for the
 	// rest, so that gaps between sends keep their distribution down to microseconds.
 	alert = 80 * time.Microsecond
-	// maxWarmConns limits the connections opened before the run, and spreadWarmConns those before a run whose
-	// requests are not all sent at once.
-	maxWarmConns    = 16_384
-	spreadWarmConns = 64
+	// maxWarmConns limits the connections opened before the run.
+	maxWarmConns = 16_384
 )
 
 // Run sends a workload and returns the results. Requests that fail are part of the result. An error means
@@ -173,11 +171,13 @@ func tlsConfig(opt Options, t target) *tls.Config {
 	return cfg
 }
 
-// connections returns the number of connections to open before the run.
+// connections returns the number of connections to open before the run: those of the first requests. Of the others each
+// is opened when its request is near. None is opened in advance, since some servers, such as llama.cpp's, keep a thread
+// for each open connection, and requests on further ones wait for seconds.
 func (r *runner) connections() int {
 	n := maxWarmConns
 	if planned := len(r.schedule); planned > 0 && r.schedule[planned-1] > 0 {
-		n = min(max(spreadWarmConns, r.first()), maxWarmConns)
+		n = min(max(1, r.first()), maxWarmConns)
 	}
 	if users := r.opt.Workload.Load.MaxConcurrency; users > 0 {
 		n = min(n, users)

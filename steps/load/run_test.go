@@ -671,7 +671,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestBeforeTheFirstRequest: a burst finds all its connections open, and a schedule that begins with few requests
+// TestBeforeTheFirstRequest: a burst finds all its connections open, one that begins with few requests opens no more and
 // begins soon.
 func TestBeforeTheFirstRequest(t *testing.T) {
 	every := func(n int, gap time.Duration) []time.Duration {
@@ -688,8 +688,8 @@ func TestBeforeTheFirstRequest(t *testing.T) {
 		connections int
 		most        time.Duration
 	}{
-		"few":            {every(20, time.Second), 1, 0, 20, 6 * time.Millisecond},
-		"many, spread":   {every(1000, 10*time.Millisecond), 1, 0, spreadWarmConns, 7 * time.Millisecond},
+		"few":            {every(20, time.Second), 1, 0, 1, 6 * time.Millisecond},
+		"many, spread":   {every(1000, 10*time.Millisecond), 1, 0, 5, 6 * time.Millisecond},
 		"fast":           {every(10_000, 100*time.Microsecond), 1, 0, 500, 15 * time.Millisecond},
 		"fast by scale":  {every(10_000, time.Millisecond), 10, 0, 500, 15 * time.Millisecond},
 		"5,000 at once":  {every(5000, 0), 1, 0, 5000, lead},
