@@ -17,7 +17,7 @@
 #   .ci/kubernetes.sh down DIR                     stop all of it and remove what it made
 #
 # The API server is https://10.79.0.1:16443. DIR/admin.kubeconfig may do everything,
-# DIR/bench.kubeconfig nothing before a Role is bound to its user "bench". DIR/kubectl is kubectl. Each node has so many
+# DIR/bench.kubeconfig nothing before a Role is bound to its user "bench". Each node has so many
 # nvidia.com/gpu that is fake that no test waits for one. A Pod's address is reached from the machine, too. There is
 # no DNS and no kube-proxy: of all Services only "kubernetes" has an address that works.
 set -euo pipefail
@@ -449,8 +449,6 @@ up() { # DIR
   start_kueue "$dir"
   for node in $nodes; do equip "$dir" "$node"; done
   wait_for 60 all_ready "$dir"
-  printf '#!/bin/sh\nexec %s/bin/kubernetes kubectl "$@"\n' "$dir" >"$dir/kubectl"
-  chmod +x "$dir/kubectl"
   cat >"$dir/env" <<ENV
 export PIPELINE_KUBERNETES=$dir
 export KUBECONFIG=$dir/admin.kubeconfig

@@ -559,29 +559,6 @@ func TestKubernetes(t *testing.T) {
 			}
 			return m.run(t)
 		}},
-		{"rights taken away during a run", 4, "see that the RoleBinding of this user is still there", func(t *testing.T,
-			m *namespace) (string, int) {
-			t.Helper()
-			return m.meanwhile(t, `"type":"run_start"`, func(*os.Process) {
-				if err := m.client.RbacV1().RoleBindings(m.name).Delete(ctx, "pipeline", meta.DeleteOptions{}); err != nil {
-					t.Fatal(err)
-				}
-			}, many...)
-		}},
-		{"a pull secret that is not there, with images that are", 0, "does not have nope of pull_secrets", func(t *testing.T,
-			m *namespace) (string, int) {
-			t.Helper()
-			m.edit(t, "    load_node     = var.load_node\n", "    load_node     = var.load_node\n    pull_secrets  = [\"nope\"]\n")
-			return m.run(t)
-		}},
-		{"its namespace deleted", 4, "is being deleted, and with it the run", func(t *testing.T, m *namespace) (string, int) {
-			t.Helper()
-			return m.meanwhile(t, `"type":"run_start"`, func(*os.Process) {
-				if err := m.client.CoreV1().Namespaces().Delete(ctx, m.name, meta.DeleteOptions{}); err != nil {
-					t.Fatal(err)
-				}
-			}, many...)
-		}},
 		{"out of memory", 4, "its limit of memory is 8Mi", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.run(t, "--var", "memory=8MiB")

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/docker"
@@ -23,7 +21,6 @@ import (
 // stackRig is a tool that starts the stacks of testdata/stack.
 type stackRig struct {
 	args []string // its pipeline file and variables
-	env  []string
 	// owned means that the file labels what it makes with var.owner.
 	owned bool
 	// programs are those of this machine that its commands call.
@@ -99,37 +96,6 @@ func TestStackOfCompose(t *testing.T) {
 		rob: func(t *testing.T, folder string) {
 			t.Helper()
 			ask(t, append([]string{"rm", "--force"}, containers(t, folder)...)...)
-		},
-	}.test(t)
-}
-
-// TestStackOfKustomize does the same with Deployments that kubectl applies from kustomizations.
-func TestStackOfKustomize(t *testing.T) {
-	t.Parallel()
-	r := needKubernetes(t)
-	namespaces := func(t *testing.T, folder string) (found []string) {
-		t.Helper()
-		list, err := r.client.CoreV1().Namespaces().List(t.Context(), meta.ListOptions{LabelSelector: "owner=" + ownerOf(folder)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, n := range list.Items {
-			found = append(found, n.Name)
-		}
-		return found
-	}
-	stackRig{
-		args: []string{"kustomize.hcl"}, owned: true, programs: []string{filepath.Join(r.dir, "kubectl"), "grep"},
-		env:  []string{"KUBECONFIG=" + filepath.Join(r.dir, "admin.kubeconfig")},
-		left: namespaces, lost: "Killing: Stopping container server", logged: "Starting vLLM API server", differ: `value: '{"slowdown":4}'`,
-		pause: 500 * time.Millisecond,
-		rob: func(t *testing.T, folder string) {
-			t.Helper()
-			for _, name := range namespaces(t, folder) {
-				if err := r.client.CoreV1().Pods(name).DeleteCollection(t.Context(), meta.DeleteOptions{}, meta.ListOptions{}); err != nil {
-					t.Fatal(err)
-				}
-			}
 		},
 	}.test(t)
 }
@@ -282,7 +248,7 @@ func (r stackRig) command(t *testing.T, folder string, args ...string) (*exec.Cm
 		}
 	}
 	cmd, out := markedCommand(t, folder, args...)
-	cmd.Env = append(append(cmd.Env, "PATH="+bin), r.env...)
+	cmd.Env = append(cmd.Env, "PATH="+bin)
 	return cmd, out
 }
 

@@ -1,5 +1,5 @@
-// Command kubernetes is the API server, the controller manager, the scheduler, the kubelet and
-// kubectl of Kubernetes in one program, for tests: its first argument says which. One
+// Command kubernetes is the API server, the controller manager, the scheduler and the
+// kubelet of Kubernetes in one program, for tests: its first argument says which. One
 // program is linked once, and its parts share most of their code.
 package main
 
@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/component-base/cli"
-	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
@@ -21,21 +20,22 @@ import (
 )
 
 func main() {
-	os.Args = os.Args[1:] // the components read them, too
-	var command *cobra.Command
-	if len(os.Args) > 0 {
-		command = component(os.Args[0])
-	}
+	command := component(os.Args)
 	if command == nil {
-		fmt.Fprintln(os.Stderr, "usage: kubernetes kube-apiserver|kube-controller-manager|kube-scheduler|kubelet|kubectl [flags]")
+		fmt.Fprintln(os.Stderr, "usage: kubernetes kube-apiserver|kube-controller-manager|kube-scheduler|kubelet [flags]")
 		os.Exit(64)
 	}
+	// The components read os.Args themselves.
+	os.Args = os.Args[1:]
 	os.Exit(cli.Run(command))
 }
 
-// component is the command of a name; nil if there is none.
-func component(name string) *cobra.Command {
-	switch name {
+// component is the command that the first argument names; nil if there is none.
+func component(args []string) *cobra.Command {
+	if len(args) < 2 {
+		return nil
+	}
+	switch args[1] {
 	case "kube-apiserver":
 		return apiserver.NewAPIServerCommand()
 	case "kube-controller-manager":
@@ -44,8 +44,6 @@ func component(name string) *cobra.Command {
 		return scheduler.NewSchedulerCommand()
 	case "kubelet":
 		return kubelet.NewKubeletCommand(context.Background())
-	case "kubectl":
-		return kubectl.NewDefaultKubectlCommand()
 	}
 	return nil
 }
