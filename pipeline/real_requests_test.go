@@ -74,7 +74,6 @@ func sendShapes(t *testing.T, url string) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	lengths := []string{"--input-len", fmt.Sprint(shapeInput), "--output-len", fmt.Sprint(shapeOutput)}
 	for name, tt := range map[string]struct {
 		args   []string
 		output int // tokens, 0 where the answer may end before
@@ -94,8 +93,12 @@ func sendShapes(t *testing.T, url string) {
 			shapeOutput},
 	} {
 		t.Run(name, func(t *testing.T) {
-			args := append([]string{"--max-concurrency", "2"}, lengths...)
-			if !strings.Contains(strings.Join(tt.args, " "), "--model") {
+			given := strings.Join(tt.args, " ")
+			args := []string{"--max-concurrency", "2", "--output-len", fmt.Sprint(shapeOutput)}
+			if !strings.Contains(given, "--dataset-path") {
+				args = append(args, "--input-len", fmt.Sprint(shapeInput))
+			}
+			if !strings.Contains(given, "--model") {
 				args = append(args, "--model", "tiny")
 			}
 			got := sent(t, url, shapeRequests, append(args, tt.args...)...)

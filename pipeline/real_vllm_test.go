@@ -219,7 +219,7 @@ func checkObserved(t *testing.T, r result.Run, tokens int) {
 		found[s.Source+" "+s.Name] = len(s.T) > 0 && len(s.T) == len(s.V)
 	}
 	for _, want := range []string{"metrics running", "metrics waiting", "metrics kv_usage", "metrics generation_throughput", "log running",
-		"log generation_throughput", "client ttft", "client lag"} {
+		"log generation_throughput", "client ttft"} {
 		if !found[want] {
 			t.Errorf("a run has no series %s, only %v", want, found)
 		}
