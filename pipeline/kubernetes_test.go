@@ -559,6 +559,20 @@ func TestKubernetes(t *testing.T) {
 			}
 			return m.run(t)
 		}},
+		{"a pull secret that is not there, with images that are", 0, "does not have nope of pull_secrets", func(t *testing.T,
+			m *namespace) (string, int) {
+			t.Helper()
+			m.edit(t, "    load_node     = var.load_node\n", "    load_node     = var.load_node\n    pull_secrets  = [\"nope\"]\n")
+			return m.run(t)
+		}},
+		{"its namespace deleted", 4, "is being deleted, and with it the run", func(t *testing.T, m *namespace) (string, int) {
+			t.Helper()
+			return m.meanwhile(t, `"type":"run_start"`, func(*os.Process) {
+				if err := m.client.CoreV1().Namespaces().Delete(ctx, m.name, meta.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}, many...)
+		}},
 		{"out of memory", 4, "its limit of memory is 8Mi", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
 			return m.run(t, "--var", "memory=8MiB")
