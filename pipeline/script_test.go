@@ -19,7 +19,7 @@ var (
 )
 
 // TestMain runs the tests with this binary as the commands that they start. PIPELINE_PROGRAM names a build of the program
-// to start in place of it: it starts in half the time, since it has nothing of the tests, and it is what users run.
+// to start instead: it is what users run, and starts in half the time, because it does not contain the tests.
 func TestMain(m *testing.M) {
 	testscript.Main(withProgram{m}, map[string]func(){
 		"pipeline": func() { os.Exit(cli.Main(os.Args[1:], cli.System())) },

@@ -23,7 +23,7 @@ type stackRig struct {
 	args []string // its pipeline file and variables
 	// owned means that the file labels what it makes with var.owner.
 	owned bool
-	// programs are those of this machine that its commands call.
+	// programs lists the programs of this machine that its commands call.
 	programs []string
 	// left lists what the tool has of the launches of a folder, besides processes and records.
 	left func(t *testing.T, folder string) []string
@@ -123,9 +123,10 @@ func (r stackRig) test(t *testing.T) {
 		if code != 0 || doc.Verdict != result.Pass {
 			t.Errorf("exit status %d, verdict %q\n%s", code, doc.Verdict, text)
 		}
-		base, head := doc.AppliedBy(doc.Sides[0])
-		if base == nil || base.Digest != head.Digest || !strings.Contains(strings.Join(doc.Warnings, "\n"), "apply the same (sha256:") {
-			t.Errorf("the same was applied: %v, %v, %q", base, head, doc.Warnings)
+		sides := doc.AppliedSides()
+		if len(sides) == 0 || sides[0].BaseApplied.Digest != sides[0].HeadApplied.Digest ||
+			!strings.Contains(strings.Join(doc.Warnings, "\n"), "apply the same (sha256:") {
+			t.Errorf("the same was applied: %v, %q", sides, doc.Warnings)
 		}
 		r.gone(t, folder)
 	})

@@ -29,7 +29,7 @@ type ServerCapabilities struct {
 	// Describe returns facts about the started server, such as the digest of an image. Keys begin with the
 	// launcher's prefix ("container.image"). Facts that differ from start to start are left out.
 	Describe func() map[string]string
-	// Applied is what another tool applied to start the server; nil if it is not known.
+	// Applied holds what another tool applied to start the server; nil if unknown.
 	Applied *Applied
 	// WatchPauses watches for pauses until ctx ends: another party suspends the job, freezes the cgroup or
 	// stops the server's process while it serves. Measurements during a pause are not valid. The returned

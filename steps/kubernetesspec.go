@@ -1,6 +1,9 @@
 package steps
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // KubernetesSpec is the namespace of a Kubernetes cluster in which servers run, as Pods that one
 // Job owns.
@@ -45,3 +48,8 @@ type KubernetesSpec struct {
 
 // Toleration of a taint. An empty Value matches all values.
 type Toleration struct{ Key, Value, Effect string }
+
+// NodeResource reports whether a resource of Kubernetes is one that each node has, and not of a device plugin.
+func NodeResource(name string) bool {
+	return name == "cpu" || name == "memory" || name == "ephemeral-storage" || strings.HasPrefix(name, "hugepages-")
+}

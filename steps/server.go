@@ -73,7 +73,7 @@ type StackSpec struct {
 	Render, Logs, Lost []string // nil if there is none
 }
 
-// Applied is what another tool applied to start a server, as that tool renders it, without secrets.
+// Applied holds what another tool applied to start a server, as rendered by that tool and without secrets.
 type Applied struct {
 	Digest string
 	Text   string

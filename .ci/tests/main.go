@@ -53,7 +53,8 @@ func run(args []string) error {
 		return withLogs(args[3:], func(l *log) error { return l.write(args[1], args[2]) })
 	}
 	return errors.New(
-		"usage: tests run LOG ARG... [-- ARG...]... | binary LOG DIR BINARY ARG... | summary LOG... | table STAGES LOG... | write FILE STAGES LOG...")
+		"usage: tests run LOG ARG... [-- ARG...]... | binary LOG DIR BINARY ARG... | summary LOG... | table STAGES LOG... | " +
+			"write FILE STAGES LOG...")
 }
 
 // event is a line of `go test -json`.

@@ -7,7 +7,7 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-// Applied is what another tool applied to start a target, as that tool renders it.
+// Applied holds what another tool applied to start a target, as rendered by that tool.
 type Applied struct {
 	// Digest of the whole text, "sha256:…". Equal digests mean that the same was applied.
 	Digest string `json:"digest"`
@@ -39,17 +39,36 @@ func (a *Applied) Diff(head *Applied, baseName, headName string) (lines []string
 	return lines, omitted
 }
 
-// AppliedBy returns what was applied for both sides, nil if one of them is not known.
-func (d *Document) AppliedBy(s Sides) (base, head *Applied) {
-	base, head = d.Target(s.BaseTarget).Applied, d.Target(s.HeadTarget).Applied
-	if base == nil || head == nil || s.BaseTarget == s.HeadTarget {
-		return nil, nil
-	}
-	return base, head
+// AppliedSides holds what was applied for two compared sides.
+type AppliedSides struct {
+	Sides
+	BaseApplied, HeadApplied *Applied
 }
 
-// AppliedNote says in a sentence whether both sides applied the same.
-func (s Sides) AppliedNote(base, head *Applied) string {
+// AppliedSides returns the compared sides for which other tools applied something, each pair of targets once.
+func (d *Document) AppliedSides() []AppliedSides {
+	var out []AppliedSides
+	seen := map[[2]string]bool{}
+	for _, s := range d.Sides {
+		base, head := d.Target(s.BaseTarget).Applied, d.Target(s.HeadTarget).Applied
+		pair := [2]string{s.BaseTarget, s.HeadTarget}
+		if base == nil || head == nil || s.BaseTarget == s.HeadTarget || seen[pair] {
+			continue
+		}
+		seen[pair] = true
+		out = append(out, AppliedSides{s, base, head})
+	}
+	return out
+}
+
+// Diff returns the lines in which what the sides applied differs; see [Applied.Diff].
+func (s AppliedSides) Diff() (lines []string, omitted int) {
+	return s.BaseApplied.Diff(s.HeadApplied, s.BaseTarget, s.HeadTarget)
+}
+
+// Note says in a sentence whether both sides applied the same.
+func (s AppliedSides) Note() string {
+	base, head := s.BaseApplied, s.HeadApplied
 	switch {
 	case base.Digest == head.Digest:
 		return fmt.Sprintf("%s and %s apply the same (%s): this compares a stack with itself.", s.BaseTarget, s.HeadTarget, base.Short())

@@ -243,7 +243,7 @@ type Target struct {
 	// server's.
 	Work map[string]string `json:"work,omitempty"`
 	Argv []string          `json:"argv,omitempty"` // command line
-	// Applied is what another tool applied to start it, at its last launch; absent if that is unknown.
+	// Applied holds what another tool applied at the last launch; absent if unknown.
 	Applied *Applied `json:"applied,omitempty"`
 	Range   Range    `json:"range,omitzero"` // in the file
 }

@@ -3,12 +3,12 @@ package kubernetes
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -53,12 +53,9 @@ func (r *Run) resources(c *steps.ContainerSpec) core.ResourceRequirements {
 	return core.ResourceRequirements{Limits: limits, Requests: requests}
 }
 
-// deviceName matches the name of what a device plugin offers.
-var deviceName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?/[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
-
-// ofNode reports whether a resource is one that each node has.
-func ofNode(name string) bool {
-	return name == "cpu" || name == "memory" || name == "ephemeral-storage" || strings.HasPrefix(name, "hugepages-")
+// deviceResource reports whether a name can be that of what a device plugin offers.
+func deviceResource(name string) bool {
+	return strings.Contains(name, "/") && len(validation.IsQualifiedName(name)) == 0
 }
 
 // wrongAmounts returns the resources of an argument that Kubernetes does not accept.
@@ -67,7 +64,7 @@ func wrongAmounts(argument string, said map[string]string) []string {
 	for _, name := range slices.Sorted(maps.Keys(said)) {
 		amount, err := resource.ParseQuantity(said[name])
 		whole := err == nil && amount.MilliValue()%1000 == 0
-		if err != nil || amount.Sign() < 0 || !ofNode(name) && (!whole || !deviceName.MatchString(name)) {
+		if err != nil || amount.Sign() < 0 || !steps.NodeResource(name) && (!whole || !deviceResource(name)) {
 			out = append(out, fmt.Sprintf("%s %s = %q", argument, name, said[name]))
 		}
 	}
@@ -81,7 +78,7 @@ func wrongRequests(c *steps.ContainerSpec) []string {
 		asked, err := resource.ParseQuantity(c.Requests[name])
 		limit, ofLimit := resource.ParseQuantity(c.Resources[name])
 		switch {
-		case err == nil && !ofNode(name):
+		case err == nil && !steps.NodeResource(name):
 			out = append(out, fmt.Sprintf("requests %s apart from its limit", name))
 		case err == nil && ofLimit == nil && asked.Cmp(limit) > 0:
 			out = append(out, fmt.Sprintf("requests %s = %q above its limit %q", name, c.Requests[name], c.Resources[name]))

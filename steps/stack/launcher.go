@@ -53,7 +53,8 @@ func (launcher) Name() string { return Name }
 // Capabilities implements steps.Launcher.
 func (launcher) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
 
-// Start renders what up applies, records the launch, runs up to its end and reads its outputs. If it fails, down runs before Start returns.
+// Start renders what up applies, records the launch, runs up to its end and reads its outputs. If up fails, down runs before
+// Start returns.
 func (l launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	id, err := newID()
 	if err != nil {

@@ -7,10 +7,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/secret"
 )
@@ -66,13 +67,13 @@ func (r *running) render(ctx context.Context) (*steps.Applied, error) {
 
 var (
 	// ofSecret matches the line that makes a document a Secret of Kubernetes.
-	ofSecret = regexp.MustCompile(`^kind:\s*["']?Secret["']?\s*$`)
+	ofSecret = lazyregexp.New(`^kind:\s*["']?Secret["']?\s*$`)
 	// setting matches NAME: VALUE and NAME=VALUE, also as an element of a list.
-	setting = regexp.MustCompile(`^(\s*(?:- )?["']?([A-Za-z_][A-Za-z0-9_.-]*)["']?\s*[:=]\s*)(\S.*)$`)
+	setting = lazyregexp.New(`^(\s*(?:- )?["']?([A-Za-z_][A-Za-z0-9_.-]*)["']?\s*[:=]\s*)(\S.*)$`)
 	// named matches the name of a variable of a container, whose value is the next line.
-	named = regexp.MustCompile(`^\s*(?:- )?name:\s*["']?([A-Za-z_][A-Za-z0-9_]*)["']?\s*$`)
+	named = lazyregexp.New(`^\s*(?:- )?name:\s*["']?([A-Za-z_][A-Za-z0-9_]*)["']?\s*$`)
 	// valued matches that value.
-	valued = regexp.MustCompile(`^(\s*(?:- )?value:\s*)(\S.*)$`)
+	valued = lazyregexp.New(`^(\s*(?:- )?value:\s*)(\S.*)$`)
 )
 
 // withoutSecrets hides the values of Secrets of Kubernetes, and of variables whose names mean a secret. The digest is of
@@ -84,11 +85,7 @@ func withoutSecrets(text string) string {
 			out.WriteString("\n---\n")
 		}
 		lines := strings.Split(document, "\n")
-		isSecret := false
-		for _, line := range lines {
-			isSecret = isSecret || ofSecret.MatchString(line)
-		}
-		if isSecret {
+		if slices.ContainsFunc(lines, ofSecret.MatchString) {
 			lines = withoutData(lines)
 		}
 		name := ""
@@ -130,8 +127,7 @@ func withoutData(lines []string) []string {
 
 // withoutValue hides the value of a line whose name means a secret. name is the variable that the line before named.
 func withoutValue(line, name string) string {
-	m := valued.FindStringSubmatch(line)
-	if m != nil && name != "" {
+	if m := valued.FindStringSubmatch(line); m != nil && name != "" {
 		return m[1] + masked(name, m[2])
 	}
 	if m := setting.FindStringSubmatch(line); m != nil {

@@ -50,19 +50,19 @@ func validate(o steps.Object) []steps.Problem {
 // checkTwice finds settings that are both a flag and in the file of options, where the file's counts.
 func checkTwice(o steps.Object, version string) []steps.Problem {
 	known := lists(version)
-	options, inFile := "", cty.NilVal
+	options, content := "", cty.NilVal
 	for name, v := range argument.Args(o) {
 		if def, _ := known.Lookup(name); def.Kind == flags.Options {
-			options, inFile = name, v
+			options, content = name, v
 		}
 	}
-	if options == "" || inFile.IsNull() || !inFile.IsKnown() || !inFile.CanIterateElements() {
+	if options == "" || content.IsNull() || !content.IsKnown() || !content.CanIterateElements() {
 		return nil
 	}
 	var found []steps.Problem
 	for name := range argument.Args(o) {
 		def, _ := known.Lookup(name)
-		for key := range inFile.AsValueMap() {
+		for key := range content.AsValueMap() {
 			if name != options && slices.Contains(settingsOf(def), key) {
 				found = append(found, steps.Problem{
 					Path: []string{"args", name}, Summary: fmt.Sprintf("args.%s and args.%s.%s are the same setting", name, options, key),
@@ -74,20 +74,18 @@ func checkTwice(o steps.Object, version string) []steps.Problem {
 	return found
 }
 
+// inFile has the names of settings whose flags are called otherwise.
+var inFile = map[string]string{"tp_size": "tensor_parallel_size", "pp_size": "pipeline_parallel_size",
+	"ep_size": "moe_expert_parallel_size", "cluster_size": "moe_cluster_parallel_size"}
+
 // settingsOf returns the names that a flag may have in the file of options.
 func settingsOf(def flags.Def) []string {
 	var out []string
-	for _, name := range def.Names {
-		out = append(out, strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_"))
-	}
-	if def.Kind == "" {
-		return nil
-	}
-	long := map[string]string{"tp_size": "tensor_parallel_size", "pp_size": "pipeline_parallel_size", "ep_size": "moe_expert_parallel_size",
-		"cluster_size": "moe_cluster_parallel_size"}
-	for _, name := range out {
-		if long[name] != "" {
-			out = append(out, long[name])
+	for _, flag := range def.Names {
+		name := strings.ReplaceAll(strings.TrimLeft(flag, "-"), "-", "_")
+		out = append(out, name)
+		if other := inFile[name]; other != "" {
+			out = append(out, other)
 		}
 	}
 	return out

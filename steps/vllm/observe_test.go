@@ -107,8 +107,9 @@ func TestStartFactsOfAGPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]float64{
-		"model_load_seconds": 0.08, "weight_bytes": 0.32 * (1 << 30), "compile_seconds": 11.62, "graph_capture_seconds": 1, "profile_seconds": 13.9,
-		"kv_cache_bytes": 36.06 * (1 << 30), "kv_cache_tokens": 65536, "max_concurrency": 32,
+		"model_load_seconds": 0.08, "weight_bytes": 0.32 * (1 << 30), "compile_seconds": 11.62, "graph_capture_seconds": 1,
+		"profile_seconds": 13.9,
+		"kv_cache_bytes":  36.06 * (1 << 30), "kv_cache_tokens": 65536, "max_concurrency": 32,
 	}
 	if d := cmp.Diff(want, vllm{}.StartFacts(strings.Split(string(text), "\n")), approx); d != "" {
 		t.Error(d)

@@ -24,6 +24,8 @@ type engine struct {
 	program func(words []string) int
 	// onCPU is set if the engine uses as many GPUs as it is given, and none if there are none.
 	onCPU bool
+	// command is the program that takes the word serve; "" means one called like the kind.
+	command string
 	// options is the flag of a file of settings whose content args has, "" if there is none.
 	options string
 	// model, served, host and port are the names of these flags, without dashes and with underscores.
@@ -44,8 +46,9 @@ var engines = []engine{
 		model: []string{"model", "hf_repo", "model_url"}, served: []string{"alias"}, host: []string{"host"}, port: []string{"port"},
 	},
 	{
-		kind: "trtllm", images: regexp.MustCompile(`tensorrt[-_]llm(/release)?(:|@|$)`), program: trtllmProgram, options: "config",
-		host: []string{"host"}, port: []string{"port"},
+		kind: "trtllm", images: regexp.MustCompile(`tensorrt[-_]llm(/release)?(:|@|$)`), program: trtllmProgram, command: "trtllm-serve",
+		options: "config",
+		host:    []string{"host"}, port: []string{"port"},
 	},
 }
 
@@ -121,7 +124,7 @@ func (d *Definition) read(s *server, words []string) error {
 		}
 	}
 	s.kind = e.kind
-	s.program(ownWords(e.kind, words[:n]))
+	s.program(e.ownWords(words[:n]))
 	d.arguments(s, e, words[n:])
 	return nil
 }
@@ -150,9 +153,8 @@ func varied(words []string) int {
 }
 
 // ownWords drops the word that a kind adds itself: vllm serve is the executable vllm.
-func ownWords(kind string, words []string) []string {
-	program := map[string]string{"trtllm": "trtllm-serve"}[kind]
-	if n := len(words); n > 1 && words[n-1] == "serve" && path.Base(words[n-2]) == cmp.Or(program, kind) {
+func (e *engine) ownWords(words []string) []string {
+	if n := len(words); n > 1 && words[n-1] == "serve" && path.Base(words[n-2]) == cmp.Or(e.command, e.kind) {
 		words = words[:n-1]
 	}
 	return words

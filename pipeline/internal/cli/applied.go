@@ -17,7 +17,7 @@ func (a *app) writeApplied(ctx context.Context, p *plan.Plan) error {
 	spawner := spawn.New(spawn.Options{Environ: a.Environ()})
 	defer spawner.Close()
 	opt := place.Options{Plan: p, Spawner: spawner, Environ: a.Environ(), Shown: true}
-	doc := &result.Document{}
+	doc := &result.Document{Sides: p.Sides}
 	for _, t := range p.Targets {
 		applied, err := a.applied(ctx, opt, t.Addr)
 		if err != nil {
@@ -26,16 +26,9 @@ func (a *app) writeApplied(ctx context.Context, p *plan.Plan) error {
 		doc.Targets = append(doc.Targets, result.Target{Addr: t.Addr, Applied: applied})
 	}
 	var text strings.Builder
-	seen := map[[2]string]bool{}
-	for _, s := range p.Sides {
-		base, head := doc.AppliedBy(s)
-		pair := [2]string{s.BaseTarget, s.HeadTarget}
-		if base == nil || seen[pair] {
-			continue
-		}
-		seen[pair] = true
-		fmt.Fprintln(&text, term.Escape(s.AppliedNote(base, head)))
-		lines, omitted := base.Diff(head, s.BaseTarget, s.HeadTarget)
+	for _, s := range doc.AppliedSides() {
+		fmt.Fprintln(&text, term.Escape(s.Note()))
+		lines, omitted := s.Diff()
 		for _, line := range lines {
 			fmt.Fprintln(&text, "  "+term.Escape(line))
 		}

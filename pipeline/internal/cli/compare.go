@@ -64,7 +64,7 @@ func (a *app) compareCommand() *cobra.Command {
 			if err := a.compare(f, args); err != nil {
 				return err
 			}
-			if len(args) > leastPattern && a.launchesOfTwo(args) {
+			if len(args) > leastPattern && launchesOfTwo(args) {
 				fmt.Fprintln(a.Err, "note: these look like several launches of two sides: --test --one-launch-per-file tests the two sides")
 			}
 			return nil

@@ -73,8 +73,8 @@ func twoSides(args []string) ([][]string, error) {
 // leastPattern is the number of files above which a comparison of single files may have been meant for two sides.
 const leastPattern = 3
 
-// launchesOfTwo reports whether files without names, as a shell writes an unquoted pattern, are those of two sides.
-func (*app) launchesOfTwo(args []string) bool {
+// launchesOfTwo reports whether unnamed files, such as those of an unquoted pattern, belong to two sides.
+func launchesOfTwo(args []string) bool {
 	for _, arg := range args {
 		if name, _, _ := sideLabels(arg); name != "" {
 			return false

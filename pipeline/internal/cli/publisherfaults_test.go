@@ -268,7 +268,7 @@ func measured(t *testing.T, file, out string, publisher publish.Run) (code int, 
 }
 
 // TestPublisherFaults lets each fault happen to all requests to a service, and to one of them: without -full, each fault to
-// some. The verdict, the exit status and the evidence are those of a run that publishes nothing.
+// some. Verdict, exit status and evidence must equal those of a run that publishes nothing.
 func TestPublisherFaults(t *testing.T) {
 	j := newBaseJudge(t, judgedFile)
 	file := filepath.Join(j.dir, "base.pipeline.hcl")

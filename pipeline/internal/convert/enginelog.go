@@ -143,7 +143,7 @@ func (e *engineLog) parse(line string) (EngineSample, bool) {
 }
 
 // engineName returns what a line calls its engine: the number of "Engine 000:", or "DP1 TP0" of
-// "DP1 TP0]", "" without either. Every line of a log comes here, so it is no regular expression.
+// "DP1 TP0]", "" without either. A regular expression would be too slow, since every line of a log is read here.
 func engineName(line string) string {
 	const numbered, parallel = "Engine ", "TP"
 	name, first := "", len(line)

@@ -48,14 +48,15 @@ func TestWhatIsNotReadIsNamed(t *testing.T) {
 		"an unknown distribution": {"x.json", of("aiperf.json", `"request_latency"`,
 			`"time_to_second_token": {"unit": "ms", "avg": 5}, "request_latency"`), `"time_to_second_token"`},
 		"an unknown percentile": {"x.json", of("aiperf.json", `"p95": 4051`, `"p97": 4100, "p95": 4051`), `"time_to_first_token/p97"`},
-		"a structure for a number": {"x.json", of("inference-perf.json", `{"mean": 0.25, "median": 0.2`, `{"mean": {"value": 0.25}, "median": 0.2`),
+		"a structure for a number": {"x.json", of("inference-perf.json", `{"mean": 0.25, "median": 0.2`,
+			`{"mean": {"value": 0.25}, "median": 0.2`),
 			`"an object with \"value\"" is not a number`},
 		"a column that is no statistic": {"x.md", "| Metric | Mean | Trimmed mean | P50 |\n|---|---|---|---|\n| TTFT (ms) | 115 | 114 | 110 |\n" +
 			"| TPOT (ms) | 12 | 12 | 12 |\n", `"Trimmed mean"`},
 		"a row that is no time": {"x.md", "| Metric | Mean | P50 |\n|---|---|---|\n| TTFT (ms) | 115 | 110 |\n| Tokens/s per user | 80 | 81 |\n",
 			`not read: "Tokens/s per user"`},
-		"blank cells below a setting": {"x.md", "| config | qps | TTFT mean (ms) | TPOT mean (ms) |\n|---|---|---|---|\n| TCP | 1 | 115 | 12 |\n" +
-			"| | 2 | 130 | 13 |\n| RDMA | 1 | 90 | 11 |\n| | 2 | 95 | 11 |\n", `the cell of "config" is blank`},
+		"blank cells below a setting": {"x.md", "| config | qps | TTFT mean (ms) | TPOT mean (ms) |\n|---|---|---|---|\n" +
+			"| TCP | 1 | 115 | 12 |\n| | 2 | 130 | 13 |\n| RDMA | 1 | 90 | 11 |\n| | 2 | 95 | 11 |\n", `the cell of "config" is blank`},
 		"a table of one figure": {"x.md", "| qps | TTFT mean (ms) |\n|---|---|\n| 1 | 115 |\n", "stands alone"},
 	} {
 		runs, err := convert.Read(strings.NewReader(tt.text), tt.file, convert.ReadOptions{})

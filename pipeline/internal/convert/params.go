@@ -147,7 +147,7 @@ func (r *Run) onlyDatasetParam(key string) (string, bool) {
 }
 
 // settingOf reads a setting on its own line: "num_prompts: 8", "seq_length = 80", also as an item of a
-// list or with a name in bold. Most lines of a log come here, so it is no regular expression.
+// list or with a name in bold. A regular expression would be too slow, since most lines of a log are read here.
 func settingOf(line string) (key, value string, ok bool) {
 	const longestKey, longestValue = 41, 201
 	line = strings.TrimLeft(strings.ReplaceAll(line, "**", ""), "-* ")

@@ -35,13 +35,9 @@ func (r *runner) recordApplied(s *server, m *member) {
 
 // warnOfEqual warns of sides that differ in the file, and for which the same was applied.
 func warnOfEqual(doc *result.Document) {
-	seen := map[string]bool{}
-	for _, s := range doc.Sides {
-		base, head := doc.AppliedBy(s)
-		if base == nil || base.Digest != head.Digest || seen[s.BaseTarget+" "+s.HeadTarget] {
-			continue
+	for _, s := range doc.AppliedSides() {
+		if s.BaseApplied.Digest == s.HeadApplied.Digest {
+			doc.Warnings = append(doc.Warnings, strings.TrimSuffix(s.Note(), "."))
 		}
-		seen[s.BaseTarget+" "+s.HeadTarget] = true
-		doc.Warnings = append(doc.Warnings, strings.TrimSuffix(s.AppliedNote(base, head), "."))
 	}
 }

@@ -201,7 +201,7 @@ func (r *kubernetesReader) tolerations() []steps.Toleration {
 
 // resources checks names and amounts. The servers set their number of GPUs themselves.
 func (r *kubernetesReader) resources(s *steps.KubernetesSpec) {
-	if fault := resourceFault(s.GPUResource); s.GPUResource != "" && (fault != "" || standardResource(s.GPUResource)) {
+	if fault := resourceFault(s.GPUResource); s.GPUResource != "" && (fault != "" || steps.NodeResource(s.GPUResource)) {
 		r.problem("gpu_resource", "A device plugin's have a domain before a slash, such as nvidia.com/gpu or amd.com/gpu.",
 			"%q is not what a device plugin can call a GPU", s.GPUResource)
 	}
@@ -222,7 +222,7 @@ func (r *kubernetesReader) amounts(s *steps.KubernetesSpec, argument string, sai
 		case err != nil || amount.Sign() < 0:
 			r.problem(argument, "Write a number with a unit as Kubernetes does, such as 16, 500m or 64Gi.",
 				"%q is not an amount of %s", said[name], name)
-		case !whole && !standardResource(name):
+		case !whole && !steps.NodeResource(name):
 			r.problem(argument, "What a device plugin offers is counted in whole numbers.", "%q is not an amount of %s", said[name], name)
 		}
 	}
@@ -232,7 +232,7 @@ func (r *kubernetesReader) amounts(s *steps.KubernetesSpec, argument string, sai
 func resourceFault(name string) string {
 	domain, _, two := strings.Cut(name, "/")
 	switch {
-	case standardResource(name):
+	case steps.NodeResource(name):
 		return ""
 	case !two || domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io"):
 		return "Resources are cpu, memory, ephemeral-storage, hugepages-SIZE and what device plugins offer under a domain of theirs, such as " +
@@ -242,11 +242,6 @@ func resourceFault(name string) string {
 		return err.Error() + "."
 	}
 	return ""
-}
-
-// standardResource reports whether a resource is one of Kubernetes' own.
-func standardResource(name string) bool {
-	return slices.Contains([]string{"cpu", "memory", "ephemeral-storage"}, name) || strings.HasPrefix(name, "hugepages-")
 }
 
 // secrets reads references to keys of secrets.

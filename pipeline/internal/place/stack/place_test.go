@@ -113,7 +113,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// manifests are what a tool may render: the ID of the launch, a Secret, and variables of which some are secrets.
+// manifests holds what a tool may render: the ID of the launch, a Secret, and variables, some of them secret.
 const manifests = `kind: Secret
 apiVersion: v1
 data:
