@@ -71,8 +71,8 @@ func besideTheModel() chart {
 	c := chart{
 		title: "**Searches beside the model** (`pipeline bisect`): the same search where more than one commit of 64 changed something, or the " +
 			"noise is none that the model knows. SD of pairs 2 %. Named is a commit, alone or beside others; wrong names one that changed " +
-			"nothing, or another than the one of +8 %; all else ends as a range, or undecided.",
-		files: 500,
+			"nothing, or another than the one of +8 %; all else ends as a range, or undecided. 1,000 files are behind each number.",
+		files: 1000,
 		columns: []string{"truth", "names a commit, %", "wrong, %", "names all that changed, or a range with more than half of it, %",
 			"says that several did, %", "mean launches"},
 	}
@@ -81,7 +81,7 @@ func besideTheModel() chart {
 		{label: "+8 %", steps: []float64{0.08}, wrong: 5, several: 5},
 		{label: "+8 %, one launch in ten is 15 % slower", steps: []float64{0.08}, slow: 0.1, wrong: 2.9, several: 5},
 		{label: "+8 %, each commit differs by ± 2 % of its own", steps: []float64{0.08}, own: 0.02},
-		{label: "+2 % in each of five commits", steps: fifths, wrong: 0.5},
+		{label: "+2 % in each of five commits", steps: fifths, wrong: 0.2},
 		{label: "+2 % in each of five commits in a row", steps: fifths, row: true, wrong: 0.5},
 		{label: "+4 % in each of two commits", steps: []float64{0.04, 0.04}, wrong: 3},
 		{label: "+6 % and +3 %", steps: []float64{0.06, 0.03}, wrong: 4},

@@ -87,7 +87,8 @@ func TestAnswers(t *testing.T) {
 		"the commit cannot be built": {step, []int{2, 4, 2, 4}, []int{3}, []Range{{2, 4}}},
 		"nor the one before it":      {step, []int{1, 4, 1, 4}, []int{2, 3}, []Range{{1, 4}}},
 		"two culprits":               {stairs, []int{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, nil, []Range{{1, 2}, {3, 4}}},
-		"partly reverted":            {undone, []int{1, 2, 3, 4, 1, 2, 3, 4}, nil, []Range{{1, 2}, {3, 4}}},
+		"two culprits of two pairs":  {stairs, []int{1, 2, 3, 4, 1, 2, 3, 4}, nil, nil},
+		"partly reverted":            {undone, []int{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, nil, []Range{{1, 2}, {3, 4}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := probed(tt.levels, append(ends, tt.probes...)...)

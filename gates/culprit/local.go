@@ -13,6 +13,10 @@ const (
 	// leastPairs is the least number of pairs at each end, so that one launch that was slow by chance
 	// names nothing.
 	leastPairs = 2
+	// leastOfMany is the least number of pairs at each end if the probability of a second step is at least possibleTwo. There
+	// may then be more than two steps, which the posterior does not model: it names a step where two launches were slow.
+	leastOfMany = 3
+	possibleTwo = 0.3
 	// strict divides the level at which the shortest of many ranges is taken.
 	strict = 5
 )
@@ -84,8 +88,12 @@ func (p *Posterior) shown(s Step, level float64) (ok bool, next int) {
 	if s.Change < 0 {
 		worse = -1
 	}
+	least := leastPairs
+	if p.Two >= possibleTwo {
+		least = leastOfMany
+	}
 	c, ok := p.evidence.contrast(map[int]float64{s.Bad: worse, s.Good: -worse})
-	if bad < leastPairs || s.Good > 0 && good < leastPairs {
+	if bad < least || s.Good > 0 && good < least {
 		return false, next
 	}
 	return ok && c.above(leastShare*math.Abs(s.Change)) <= level, next
