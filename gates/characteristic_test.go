@@ -88,6 +88,7 @@ type ending struct {
 	// named says that a search names at least one culprit, several that more than one changed something, and ranged that
 	// its range brings more than half of what several did.
 	named, several, ranged bool
+	dipped                 dipped
 }
 
 func (e ending) isRight() bool { return e.right }

@@ -75,7 +75,84 @@ func capacities() []chart {
 		set("**The same searches of servers whose latency load hardly moves** before it rises, and which are close to their limit all the "+
 			"time, 200 each: what is measured far from the capacity says nothing of where it is.",
 			"server with a floor", floors(), 200, bound{}, bound{}),
+		dips(),
 	}
+}
+
+// dip is a range of loads below the capacity in which the limit is missed: ln of its ends' ratio.
+type dip struct {
+	label string
+	width float64
+	named bound
+}
+
+// dips are servers with a second crossing, which a search that assumes that more load is never better cannot look for.
+func dips() chart {
+	c := chart{
+		title: "**Searches of servers with a dip**: a line of slope 3 and noise 5 %, whose latency is 35 % beyond its limit in a range of loads " +
+			"anywhere between the least load and 14 % below the capacity, 300 searches each. The range is given by the ratio of its ends. Named is " +
+			"a load that missed by more than 5 % below the interval while a higher one held. The last two columns add probes that the program does " +
+			"not make: at loads drawn from the least one up to the interval, one or one in each of four equal parts.",
+		columns: []string{"the dip", "the interval covers the capacity, %", "covers the lower end of the dip, %", "a load is named, %",
+			"covered or named, %", "with one probe more, %", "with four more, %"},
+		files: 300, costly: true,
+	}
+	for _, d := range []dip{{"none", 0, atMostPercent(1)}, {"10 %", math.Log(1.1), bound{}}, {"20 %", math.Log(1.2), bound{}},
+		{"50 %", math.Log(1.5), bound{}}, {"twofold", math.Log(2), bound{}}} {
+		sc := &scenario{"dip, " + d.label, d.search}
+		in := func(hit func(dipped) bool, b bound) cell {
+			return cell{sc, func(e ending) bool { return hit(e.dipped) }, b}
+		}
+		c.lines = append(c.lines, line{d.label, []cell{
+			in(func(d dipped) bool { return d.upper }, bound{}),
+			in(func(d dipped) bool { return d.lower }, bound{}),
+			in(func(d dipped) bool { return d.named }, d.named),
+			in(func(d dipped) bool { return d.lower || d.named }, bound{}),
+			in(func(d dipped) bool { return d.lower || d.named || d.one }, bound{}),
+			in(func(d dipped) bool { return d.lower || d.named || d.four }, bound{}),
+		}})
+	}
+	return c
+}
+
+// dipped is what a search of a server with a dip came to: whether its interval covers the capacity, or the lower end of the dip,
+// whether it names a load, and whether one or four further probes miss.
+type dipped struct{ upper, lower, named, one, four bool }
+
+func (d dip) search(sim *simulator) (ending, error) {
+	const least, slope, noise = 8.0, 3.0, 0.05
+	rng := sim.rng
+	at := math.Exp(math.Log(28) + rng.Float64()*math.Log(10))
+	from := math.Log(least) + rng.Float64()*(math.Log(at/least)-d.width-0.15)
+	headroom := func(load float64) float64 {
+		h := -slope * math.Log(load/at)
+		if x := math.Log(load); d.width > 0 && x >= from && x <= from+d.width {
+			h = -math.Log(1.35)
+		}
+		return h + noise*rng.NormFloat64()
+	}
+	s, err := capacity.New(capacity.Range{Min: least, Max: 400, Resolution: 0.02, Probes: 8})
+	if err != nil {
+		return ending{}, err
+	}
+	var probes []capacity.Probe
+	for step := s.Next(); step.Load > 0; step = s.Next() {
+		h := headroom(step.Load)
+		probes = append(probes, capacity.Probe{Load: step.Load, Headroom: h, Held: h >= 0})
+		s.Add(probes[len(probes)-1])
+	}
+	e := s.Estimate()
+	covers := func(x float64) bool { return e.Lower <= x && x <= e.Upper }
+	misses := func(parts int) bool {
+		missed := false
+		for i := range parts {
+			part := (float64(i) + rng.Float64()) / float64(parts)
+			missed = headroom(least*math.Pow(max(1, e.Lower/least), part)) < -math.Log(capacity.ClearMiss) || missed
+		}
+		return missed
+	}
+	return ending{pairs: len(probes), dipped: dipped{upper: covers(at), lower: d.width > 0 && covers(math.Exp(from)),
+		named: len(capacity.Contrary(probes, e.Lower)) > 0, one: misses(1), four: misses(4)}}, nil
 }
 
 // TestCapacitiesInTheMean: over the unseen servers of the page 93 to 97 % of the intervals cover, to a tenth. That the page's numbers

@@ -1,6 +1,7 @@
 package reports_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -74,6 +75,28 @@ func TestLimitsThatDoNotSeeAQueue(t *testing.T) {
 		if said := strings.Contains(out, "`base` fell behind at the highest load that held in 3 of 4 launches"); said != (behind == 3) ||
 			strings.Contains(out, "fell behind") != said {
 			t.Errorf("%d launches fell behind: said %v", behind, said)
+		}
+	}
+}
+
+// TestLoadsThatMissBelowTheCapacity: a load far below the capacity at which the limits did not hold is named; one that
+// missed by less than 5 %, or within the interval, or that nothing held above, is not.
+func TestLoadsThatMissBelowTheCapacity(t *testing.T) {
+	for _, tt := range []struct {
+		load, headroom float64
+		named          bool
+	}{{4, -0.3, true}, {8, -0.06, true}, {4, -0.04, false}, {16, -0.3, false}, {32, -0.3, false}} {
+		doc := searched(4)
+		search := doc.Benchmarks[0].Cells[0].Runs[1].Search
+		for i := range search.Probes {
+			if p := &search.Probes[i]; p.Load == tt.load {
+				p.Held, p.Headroom = false, tt.headroom
+			}
+		}
+		out := string(written(t, "markdown", doc, reports.Options{}))
+		want := fmt.Sprintf("`base` missed a limit at %.2f req/s in 1 of 4 launches, below loads that held", tt.load)
+		if strings.Contains(out, want) != tt.named || strings.Contains(out, "missed a limit") != tt.named {
+			t.Errorf("headroom %g at %g: want it named: %v, in\n%s", tt.headroom, tt.load, tt.named, out)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (v *view) objectiveSection() model.Section {
 		Notes: append(
 			[]model.Line{model.Plain(
 				"Broken next: beyond the limit at the next higher load that was tried. What is broken most is what the capacity ends at.")},
-			v.heldBehind()...),
+			append(v.heldBehind(), v.missedBelow()...)...),
 	}
 }
 
@@ -171,6 +171,39 @@ func (v *view) heldBehind() []model.Line {
 				"fell behind at the highest load that held in %d of %s: more was asked than it could answer, and the limits do not see it. Limit "+
 					"TTFT or E2EL, or send more requests", behind, humanize.Count(launches, "launch")))))
 		}
+	}
+	return notes
+}
+
+// missedBelow names the cells whose limits did not hold at a load below their capacity. A search assumes that more load
+// is never better, and tries few loads far below the capacity.
+func (v *view) missedBelow() []model.Line {
+	var notes []model.Line
+	for _, at := range allCells(v.doc) {
+		launches, missed := 0, 0
+		var contrary []result.Probe
+		for _, r := range at.cell.Current() {
+			if r.Search == nil || r.Status != result.RunOK {
+				continue
+			}
+			launches++
+			if found := r.Search.Contrary(); len(found) > 0 {
+				missed++
+				contrary = append(contrary, found...)
+			}
+		}
+		if missed == 0 {
+			continue
+		}
+		slices.SortFunc(contrary, func(a, b result.Probe) int { return cmp.Compare(a.Load, b.Load) })
+		loads := humanize.Number(contrary[0].Load)
+		if most := humanize.Number(contrary[len(contrary)-1].Load); most != loads {
+			loads += " to " + most
+		}
+		name := cmp.Or(v.valuesName(at.cell.Values), model.ShortAddr(at.benchmark.Addr))
+		notes = append(notes, model.Join(" ", model.Code(name), model.Plain(fmt.Sprintf(
+			"missed a limit at %s %s in %d of %s, below loads that held: a search finds one crossing, and there are others. Measure a matrix "+
+				"of rates", loads, loadUnit(contrary[0].Kind), missed, humanize.Count(launches, "launch")))))
 	}
 	return notes
 }

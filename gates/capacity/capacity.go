@@ -344,3 +344,25 @@ func (s *Search) between(lower, upper float64) bool {
 func (s *Search) tried(load float64, held bool) bool {
 	return slices.ContainsFunc(s.probes, func(p Probe) bool { return p.Load == load && p.Held == held })
 }
+
+// ClearMiss is the least ratio of a latency to its limit for [Contrary]: below it the noise of a probe is too likely.
+const ClearMiss = 1.05
+
+// Contrary returns the indices of the probes that missed the SLO clearly below the interval of the capacity, whose
+// lower end is given, although a higher load held. The model of a search, in which more load is never better, takes
+// them for noise.
+func Contrary(probes []Probe, lower float64) []int {
+	held := 0.0
+	for _, p := range probes {
+		if p.Held {
+			held = max(held, p.Load)
+		}
+	}
+	var out []int
+	for i, p := range probes {
+		if !p.Held && p.Headroom < -math.Log(ClearMiss) && p.Load < min(lower, held) {
+			out = append(out, i)
+		}
+	}
+	return out
+}

@@ -1,5 +1,7 @@
 package result
 
+import "github.com/servegate/pipeline/gates/capacity"
+
 // Search describes how a run found the highest load that its target serves within a service level
 // objective (SLO): the loads that were tried, and the result of the fit to them.
 type Search struct {
@@ -18,6 +20,26 @@ type Search struct {
 	// Stopped is why no further load was tried, in one sentence.
 	Stopped string  `json:"stopped,omitempty"`
 	Probes  []Probe `json:"probes"` // in order of time
+}
+
+// Contrary returns the probes that missed the SLO at loads below the interval of the capacity, although a higher load
+// held.
+func (s *Search) Contrary() []Probe {
+	if s.Lower == nil {
+		return nil
+	}
+	var valid []Probe
+	var fitted []capacity.Probe
+	for _, p := range s.Probes {
+		if p.Void == "" && p.Kind == s.Over {
+			valid, fitted = append(valid, p), append(fitted, capacity.Probe{Load: p.Load, Headroom: p.Headroom, Held: p.Held})
+		}
+	}
+	var out []Probe
+	for _, i := range capacity.Contrary(fitted, *s.Lower) {
+		out = append(out, valid[i])
+	}
+	return out
 }
 
 // Probe is a load that a search tried.

@@ -60,3 +60,28 @@ func TestLostClient(t *testing.T) {
 		t.Errorf("%v", m)
 	}
 }
+
+// TestALoadThatMissesBelowTheCapacity: a search of a server with a dip at a low load says where it missed.
+func TestALoadThatMissesBelowTheCapacity(t *testing.T) {
+	for _, tt := range []struct {
+		dip  float64 // of the latency at 16 req/s, of the limit
+		want string
+	}{{0.5, ""}, {1.4, ", but missed at 16 req/s"}} {
+		s, err := capacity.New(steps.Load{Arrival: "poisson", Requests: 80, Search: &steps.Search{Min: 4, Max: 64, Resolution: 0.02, Probes: 8,
+			SLO: []steps.Objective{{Metric: "ttft.p50", Limit: 0.1}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dipped := false
+		for step := s.Next(); step != nil; step = s.Next() {
+			latency := 0.1 * step.Offer * step.Offer / 2500
+			if step.Offer == 16 && !dipped {
+				latency, dipped = 0.1*tt.dip, true
+			}
+			s.Add(s.Probe(step, result.Run{Sent: 80, Status: result.RunOK, Metrics: map[string]float64{"ttft.p50": latency}}))
+		}
+		if got := capacity.FoundText(s.Found()); !strings.HasSuffix(got, ")"+tt.want) {
+			t.Errorf("%q, want the end %q; %+v", got, tt.want, s.Found().Probes)
+		}
+	}
+}

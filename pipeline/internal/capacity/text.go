@@ -108,11 +108,24 @@ func Worst(p result.Probe) *result.Objective {
 	return worst
 }
 
-// FoundText formats the result of a search in one line: "12.4 req/s (12.1 to 12.7)", "at least 64 req/s".
+// FoundText formats the result of a search in one line: "12.4 req/s (12.1 to 12.7)", "at least 64 req/s", "12.4 req/s
+// (12.1 to 12.7), but missed at 6 req/s".
 func FoundText(s *result.Search) string {
 	if s.Capacity == nil {
 		return "not found"
 	}
+	var missed []string
+	for _, p := range s.Contrary() {
+		missed = append(missed, Text(p.Kind, p.Load))
+	}
+	if len(missed) > 0 {
+		return capacityText(s) + ", but missed at " + strings.Join(missed, " and ")
+	}
+	return capacityText(s)
+}
+
+// capacityText formats a capacity with its bound or interval.
+func capacityText(s *result.Search) string {
 	text := Text(s.Over, *s.Capacity)
 	switch {
 	case s.Bound == result.AtLeast:
