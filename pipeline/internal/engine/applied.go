@@ -20,7 +20,7 @@ func (r *runner) recordApplied(s *server, m *member) {
 	now := &result.Applied{Digest: applied.Digest, Text: r.o.Redact.String(applied.Text), Cut: applied.Cut}
 	r.mu.Lock()
 	before := r.out.Applied[s.Target]
-	r.out.Applied[s.Target] = now
+	r.out.Applied[s.Target] = now // here and by the event, so that of two lanes at the same time one sees the other
 	r.mu.Unlock()
 	e := event.Event{Type: event.LaunchState, State: stateApplied, Text: fmt.Sprintf("%s: applied %s", m.label(s.Target), now.Short())}
 	if before == nil || before.Digest != now.Digest {

@@ -78,7 +78,9 @@ func (r *runner) spending() plan.Spending {
 			sum = sum.Plus(held)
 		}
 	}
-	sum.Seconds = r.before + r.o.Now().Sub(r.began).Seconds()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sum.Seconds = (r.out.Took + r.o.Now().Sub(r.out.Last)).Seconds()
 	return sum
 }
 

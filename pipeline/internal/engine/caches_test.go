@@ -120,7 +120,7 @@ func TestAResumedRunHasFilledItsCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		keeping(s)[base] = 1
-		s.o.Resume = &State{Plan: p}
+		s.o.Resume = &Outcome{Plan: p}
 		for _, l := range p.Repeats[0].Launches {
 			if l.Target == base {
 				s.o.Resume.Launched = []Launched{{

@@ -63,7 +63,7 @@ func TestCountRun(t *testing.T) {
 func TestPriceOfAnswering(t *testing.T) {
 	for _, target := range []plan.Target{{Attached: true}, {GPUs: 1, Answering: 1}} {
 		target.Addr = "server.vllm.a"
-		r := newRunner(Options{Now: time.Now, Plan: &plan.Plan{
+		r := newRunner(Options{Now: time.Now, Bus: event.NewBus(time.Now, 0), Plan: &plan.Plan{
 			Price: &result.Price{MachineHour: 8, GPUHour: 2, Currency: "USD"}, Targets: []plan.Target{target}}})
 		tally := counted.New(time.Time{}, time.Time{})
 		tally.Client(10, 300, 3600)

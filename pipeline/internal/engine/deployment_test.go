@@ -148,7 +148,7 @@ func TestDeploymentIsStartedInWaves(t *testing.T) {
 			run.Transport.Intent != kv.TCP {
 			t.Errorf("a run of servers that tell nothing: %s, %+v", run.Status, run.Transport)
 		}
-		state, err := LoadState(g.s.dir)
+		state, err := Replay(g.s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,18 +16,12 @@ import (
 	"github.com/servegate/pipeline/steps/load"
 )
 
-// About identifies the tool, the run and the code of a document.
-type About struct {
-	Tool  string // "pipeline 0.1.0 (commit)"
-	RunID string
-	// Source is the code that was measured, nil if unknown.
-	Source *result.Source
-}
-
-// Document returns the measurements as a document. Package judge adds gates, verdict and exit code.
-func Document(p *plan.Plan, o *Outcome, about About) *result.Document {
+// Document returns the measurements as a document. The caller adds the tool, the run and its source; package judge adds
+// gates, verdict and exit code.
+func (o *Outcome) Document() *result.Document {
+	p := o.Plan
 	doc := &result.Document{
-		Schema: result.Schema, Tool: about.Tool, RunID: about.RunID, Source: about.Source, File: p.File, Title: p.Title,
+		Schema: result.Schema, File: p.File, Title: p.Title,
 		Started: o.Started, Ended: o.Ended, Status: o.Status, StatusReason: o.Reason, StoppedBy: o.StoppedBy,
 		Simulated: p.Simulated, TimeScale: p.TimeScale, Alpha: p.Alpha, FamilySize: p.FamilySize,
 		RepeatsPlanned: len(p.Repeats), RepeatsDone: o.RepeatsDone,

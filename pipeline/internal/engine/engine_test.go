@@ -96,7 +96,7 @@ func checkSeeds(t *testing.T, loads []string) {
 
 func checkDocument(t *testing.T, p *plan.Plan, out *Outcome) *result.Document {
 	t.Helper()
-	doc := Document(p, out, About{Tool: "test", RunID: "run-1"})
+	doc := out.Document()
 	if err := result.Validate(doc); err != nil {
 		t.Errorf("the document is not consistent: %v", err)
 	}
@@ -357,7 +357,7 @@ func TestFailurePolicy(t *testing.T) {
 
 func checkFailures(t *testing.T, p *plan.Plan, s *session, out *Outcome, class string) {
 	t.Helper()
-	if err := result.Validate(Document(p, out, About{})); err != nil {
+	if err := result.Validate(out.Document()); err != nil {
 		t.Errorf("the document is not consistent: %v", err)
 	}
 	failed := s.events.of(event.LaunchFail)
@@ -486,7 +486,7 @@ func TestVoidRunsAreMeasuredAgain(t *testing.T) {
 // replacement sends the content of the repeat that it replaces.
 func checkReplacements(t *testing.T, p *plan.Plan, out *Outcome, loads []string) {
 	t.Helper()
-	doc := Document(p, out, About{})
+	doc := out.Document()
 	for _, c := range doc.Benchmarks[0].Cells {
 		var pairs []int
 		for _, r := range c.Current() {
@@ -549,7 +549,7 @@ func TestInterrupt(t *testing.T) {
 				if len(s.events.of(event.Interrupted)) != 1 {
 					t.Error("the interruption is not in the events")
 				}
-				if err := result.Validate(Document(p, out, About{})); err != nil {
+				if err := result.Validate(out.Document()); err != nil {
 					t.Error(err)
 				}
 			})

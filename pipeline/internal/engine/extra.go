@@ -38,12 +38,16 @@ func Extra(ctx context.Context, o Options, outputs config.Outputs, lane int, l p
 	p.Repeats, p.Looks = []plan.Repeat{{Index: 1, Lane: lane, Launches: []plan.Launch{l}}}, nil
 	o.Plan, o.Resume, o.Bare = &p, nil, true
 	r := newRunner(o.withDefaults())
-	r.outputs = outputs
-	j := job{Launch: l, repeat: 1, lane: r.lane(p.Repeats[0]), got: &Launched{ID: l.ID, Repeat: 1, Target: l.Target}}
+	r.out.Outputs = outputs
+	j := job{Launch: l, repeat: 1, lane: r.lane(p.Repeats[0])}
 	j.lane.Clock.AdvanceTo(r.o.Now())
 	end, err := r.attempt(ctx, j, 1, l.Runs)
-	for _, a := range j.got.Attempts {
-		held += a.Held
+	var runs []CellRun
+	for _, l := range r.close().Launched {
+		for _, a := range l.Attempts {
+			held += a.Held
+		}
+		runs = append(runs, l.Runs...)
 	}
 	switch {
 	case err != nil:
@@ -51,7 +55,7 @@ func Extra(ctx context.Context, o Options, outputs config.Outputs, lane int, l p
 	case end.failure != nil:
 		return held, fmt.Errorf("%s (%s): %s", phaseText(end.failure.Phase), end.failure.Class, end.failure.Evidence)
 	}
-	for _, run := range j.got.Runs {
+	for _, run := range runs {
 		if s := run.Run.Status; s == result.RunFailed || s == result.RunCancelled {
 			return held, errors.New(run.Run.Reason)
 		}

@@ -97,7 +97,7 @@ type contained struct {
 func (r *runner) contained(j job) ([]contained, error) {
 	s := &server{job: j, target: r.plan.Target(j.Target)}
 	var err error
-	if s.spec, err = j.lane.Target(j.Target, r.outputs); err != nil {
+	if s.spec, err = j.lane.Target(j.Target, r.out.Outputs); err != nil {
 		return nil, r.config(s, err)
 	}
 	prepares := func(m Member) bool { return m.prepare() != nil }
@@ -135,9 +135,6 @@ func (r *runner) image(ctx context.Context, of contained, nodes string) error {
 		return &machineError{fmt.Errorf("before anything is launched: %w", err)}
 	}
 	image.Seconds = r.o.Now().Sub(began).Seconds()
-	r.mu.Lock()
-	r.out.Images = append(r.out.Images, image)
-	r.mu.Unlock()
 	r.bus.Emit(event.Event{Type: event.ImageReady, Image: &image, Text: fmt.Sprintf("image %s is there after %s", image.Image,
 		humanize.Duration(seconds(image.Seconds)))})
 	return nil

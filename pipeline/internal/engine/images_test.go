@@ -145,7 +145,7 @@ func TestAResumedRunLooksForWhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		r := imagesOfSides(s)
-		s.o.Resume = &State{Plan: p, Images: []result.Image{{Image: "engine:base", For: base, Seconds: 240}}}
+		s.o.Resume = &Outcome{Plan: p, Images: []result.Image{{Image: "engine:base", For: base, Seconds: 240}}}
 		for _, l := range p.Repeats[0].Launches {
 			if l.Target == base {
 				s.o.Resume.Launched = []Launched{{ID: l.ID, Repeat: 1, Target: base}}
@@ -163,7 +163,7 @@ func TestLanesHaveImagesOfTheirOwn(t *testing.T) {
 	p := makePlan(t, []string{base, head}, []float64{2}, 4)
 	p.Cluster = &plan.Cluster{Nodes: 2, Lanes: 2, LaneNodes: 1}
 	p.Reschedule()
-	r := newRunner((&Options{Plan: p}).withDefaults())
+	r := newRunner((&Options{Plan: p, Bus: event.NewBus(time.Now, 0)}).withDefaults())
 	if got := r.lanesLeft(); len(got) != 2 || got[1].Lane != 1 || len(got[0].Launches) != 2 {
 		t.Errorf("lanes of a cluster: %+v", got)
 	}

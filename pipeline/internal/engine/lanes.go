@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"time"
 
@@ -109,8 +107,7 @@ func (r *runner) round(ctx context.Context, round []plan.Repeat) (over bool, err
 		})
 	}
 	all.Wait()
-	// Sort the launches as if they had run one after the other: decisions must not depend on which lane was faster.
-	slices.SortStableFunc(r.out.Launched, func(a, b Launched) int { return cmp.Compare(a.Repeat, b.Repeat) })
+	sortByRepeat(r.out.Launched)
 	if err != nil {
 		return false, err
 	}
@@ -164,7 +161,7 @@ func (r *runner) due(l plan.Launch, replaces int, again bool) bool {
 		r.eta.add(l)
 	}
 	if before, ok := r.resumed[l.ID]; ok && !again {
-		r.add(before)
+		r.adopt(before)
 		r.eta.skip(l)
 		return false
 	}
@@ -173,6 +170,13 @@ func (r *runner) due(l plan.Launch, replaces int, again bool) bool {
 		return false
 	}
 	return true
+}
+
+// adopt adds a launch of an earlier part of the run.
+func (r *runner) adopt(l Launched) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.out.Launched = append(r.out.Launched, l)
 }
 
 // elsewhere reports whether a repeat began on other nodes than its present ones. All its sides are then measured again,
@@ -203,21 +207,11 @@ func (r *runner) elsewhere(rep plan.Repeat, lane Lane) bool {
 func (r *runner) repeatsEnd(replaces int, ended ...plan.Repeat) (over bool, err error) {
 	for _, rep := range ended {
 		r.bus.Emit(event.Event{Type: event.RepeatEnd, Repeat: rep.Index, Repeats: len(r.plan.Repeats), Replaces: replaces})
-		if replaces == 0 {
-			r.out.RepeatsDone++
-		}
 	}
 	if err := r.bus.Err(); err != nil {
 		return false, err
 	}
 	return r.stopAfter(ended[len(ended)-1].Index)
-}
-
-// add records a launch.
-func (r *runner) add(l Launched) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.out.Launched = append(r.out.Launched, l)
 }
 
 // givenUp reports whether a target has failed as often as it may.

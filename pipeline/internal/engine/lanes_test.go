@@ -167,7 +167,7 @@ func TestARepeatGoesOnWhereItBegan(t *testing.T) {
 		{[]string{"n5", "n7"}, 4},
 	} {
 		p := inLanes(t, 2, 2)
-		var state *State
+		var state *Outcome
 		synctest.Test(t, func(t *testing.T) {
 			s := newSession(t, p)
 			s.onNodes()
@@ -180,7 +180,7 @@ func TestARepeatGoesOnWhereItBegan(t *testing.T) {
 			}
 			s.run(t, ctx)
 			var err error
-			if state, err = LoadState(s.dir); err != nil {
+			if state, err = Replay(s.dir); err != nil {
 				t.Fatal(err)
 			}
 			again := sessionIn(t, p, s.dir, state.Seq)

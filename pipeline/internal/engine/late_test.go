@@ -81,6 +81,7 @@ func TestALateSimulatorIsNotBelieved(t *testing.T) {
 
 func TestLatenessIsToldOnceForEachTarget(t *testing.T) {
 	r := newRunner(Options{Plan: &plan.Plan{}, Bus: event.NewBus(time.Now, 0), Now: time.Now})
+	r.Handle(event.Event{Type: event.PlanReady})
 	late := result.Run{Metrics: map[string]float64{"ttft.p50": 0.1}, Server: map[string]float64{result.SimulatedLate: 1}}
 	onTime := result.Run{Metrics: late.Metrics, Server: map[string]float64{result.SimulatedLate: 0.001}}
 	tell := func(target, rate string, run result.Run) {

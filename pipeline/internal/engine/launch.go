@@ -19,7 +19,6 @@ type job struct {
 	repeat, replaces int
 	lane             Lane
 	participant      *participant // among resident launches; nil for none
-	got              *Launched    // its results so far
 }
 
 // attempts is how often a launch is tried within its repeat: a server that died during a run is started once more for
@@ -43,8 +42,6 @@ func planned(attempt string) string {
 // launch executes a planned launch: all runs in one start of the target, or in two if the server dies in between. It
 // returns an error only if the run must end.
 func (r *runner) launch(ctx context.Context, j job) error {
-	j.got = &Launched{ID: j.ID, Repeat: j.repeat, Target: j.Target}
-	defer func() { r.add(*j.got) }()
 	once := len(r.plan.Repeats) == 1
 	runs := j.Runs
 	for attempt := 1; len(runs) > 0; attempt++ {
@@ -133,11 +130,10 @@ func (r *runner) notMeasured(j job, attempt int, runs []plan.Run, failure *resul
 	}
 }
 
-// record adds a run to the launch and emits its event.
+// record emits the event of a run, which adds it to its launch.
 func (r *runner) record(j job, run plan.Run, measured result.Run) {
 	_, cell, _ := r.plan.Cell(run.Cell)
 	measured.Pass = run.Pass
-	j.got.Runs = append(j.got.Runs, CellRun{run.Cell, measured})
 	index, total := r.eta.position()
 	if measured.Duration > 0 {
 		r.eta.ran(run.Cell)

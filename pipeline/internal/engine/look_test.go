@@ -108,7 +108,7 @@ func TestResumeTakesTheSameLooks(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			dir := cut(t, t.TempDir(), p, whole[:end+1])
-			state, err := LoadState(dir)
+			state, err := Replay(dir)
 			if err != nil {
 				t.Fatal(err)
 			}

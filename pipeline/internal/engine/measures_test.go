@@ -153,6 +153,7 @@ func TestOtherLabels(t *testing.T) {
 	m := steps.Measure{Name: "x", Series: "swaps_total", Kind: steps.MeasureCounter, Source: steps.MeasureServers}
 	r := newRunner(Options{Plan: &plan.Plan{Measures: []steps.Measure{m}}, Bus: event.NewBus(time.Now, 0), Now: time.Now,
 		Redact: event.NewRedactor(nil)})
+	r.Handle(event.Event{Type: event.PlanReady})
 	for i, label := range []string{"gpu", "gpu", "rank", "rank"} {
 		p := counted.NewProgram(fmt.Sprintf("server %d", i), nil, []steps.Measure{m}, steps.MeasureServers)
 		p.Take([]byte("swaps_total{"+label+"=\"0\"} 1\n"), time.Now(), counted.AfterRun)

@@ -72,8 +72,8 @@ type Options struct {
 	Bare bool
 	// KeepGoing measures the other targets to the end when one is given up.
 	KeepGoing bool
-	// Resume holds the state of an earlier part of this run; nil starts from the beginning.
-	Resume *State
+	// Resume holds the outcome of the earlier parts of this run; nil starts from the beginning.
+	Resume *Outcome
 }
 
 // StepSpec is a resolved step.

@@ -32,7 +32,7 @@ func TestPasses(t *testing.T) {
 			t.Errorf("head: %s", got)
 		}
 		records := map[string]bool{}
-		for _, c := range Document(p, out, About{}).Benchmarks[0].Cells {
+		for _, c := range out.Document().Benchmarks[0].Cells {
 			var current []string
 			for _, r := range c.Current() {
 				current = append(current, fmt.Sprintf("%d.%d", r.Pair(), r.Pass))
@@ -77,7 +77,7 @@ func TestPassesOfALaunchThatFails(t *testing.T) {
 			return behaviour{}
 		}
 		out := s.run(t, t.Context())
-		for _, c := range Document(p, out, About{}).Benchmarks[0].Cells {
+		for _, c := range out.Document().Benchmarks[0].Cells {
 			if c.Target != head {
 				continue
 			}

@@ -126,7 +126,7 @@ func TestResidentSidesTakeTurns(t *testing.T) {
 // pays twice for the same seconds.
 func checkTurns(t *testing.T, p *plan.Plan, out *Outcome, log []string) {
 	t.Helper()
-	doc := Document(p, out, About{})
+	doc := out.Document()
 	for _, c := range doc.Benchmarks[0].Cells {
 		if len(c.Current()) != 8 {
 			t.Errorf("%v: %d runs", c.Values, len(c.Current()))
@@ -225,6 +225,9 @@ func TestResidentSideThatFails(t *testing.T) {
 				if tt.status == result.StatusComplete && !strings.Contains(fmt.Sprint(statuses(p, out, head)), "failed") {
 					t.Errorf("head: %v, %v", statuses(p, out, head), n.log)
 				}
+				if len(s.events.of(event.LaunchFail)) == 0 {
+					t.Error("the journal does not tell of the failed launch")
+				}
 			})
 		})
 	}
@@ -250,7 +253,7 @@ func TestResidentRepeatIsResumedAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, p := residentSession(t, 2, 2, steps.ResidentSleep)
 		out := s.run(t, t.Context())
-		s.o.Resume = &State{RunID: "run-1", Plan: p, Launched: slices.DeleteFunc(slices.Clone(out.Launched), func(l Launched) bool {
+		s.o.Resume = &Outcome{RunID: "run-1", Plan: p, Launched: slices.DeleteFunc(slices.Clone(out.Launched), func(l Launched) bool {
 			return l.Repeat == 2 && l.Target == head
 		})}
 		s.w.launched = nil
@@ -280,7 +283,7 @@ func TestResidentRepeatsBesideEachOther(t *testing.T) {
 		if got := strings.Join(n.log, ", "); got != one+", "+one {
 			t.Errorf("turns are %s", got)
 		}
-		for _, c := range Document(p, out, About{}).Benchmarks[0].Cells {
+		for _, c := range out.Document().Benchmarks[0].Cells {
 			if len(c.Current()) != 8 && c.Target == base {
 				t.Errorf("%d runs", len(c.Current()))
 			}

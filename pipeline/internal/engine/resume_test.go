@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,7 +41,9 @@ func cut(t *testing.T, path string, p *plan.Plan, journal []byte) *store.Dir {
 
 // sameOutcome compares what was measured. When it was is left out.
 var sameOutcome = cmp.Options{
-	cmpopts.IgnoreFields(Outcome{}, "Started", "Ended"),
+	cmpopts.IgnoreFields(Outcome{}, "RunID", "Started", "Ended", "Seq", "Last", "Took"),
+	cmpopts.IgnoreUnexported(Outcome{}),
+	cmpopts.IgnoreTypes(&plan.Plan{}),
 	cmpopts.IgnoreFields(result.Launch{}, "Startup"),
 	cmpopts.IgnoreFields(result.Run{}, "At"),         // later by what was cut off
 	cmpopts.IgnoreFields(plan.Spending{}, "Seconds"), // with those of what was cut off
@@ -75,17 +78,15 @@ func (s *session) byLaunch(behave func(target string, repeat, attempt int) behav
 
 // TestWhatARunTook adds up its parts, without the time in which it lay.
 func TestWhatARunTook(t *testing.T) {
-	b := builder{state: &State{}, open: map[string]*Launched{}}
+	o := newOutcome(nil)
 	for _, e := range []struct {
 		at  int
 		typ event.Type
 	}{{0, event.Version}, {10, event.PlanReady}, {100, event.RepeatEnd}, {1000, event.Version}, {1050, event.RepeatEnd}} {
-		if err := b.add(event.Event{Type: e.typ, Time: time.Unix(int64(e.at), 0)}); err != nil {
-			t.Fatal(err)
-		}
+		o.add(event.Event{Type: e.typ, Time: time.Unix(int64(e.at), 0)})
 	}
-	if want := 150 * time.Second; b.state.Took != want {
-		t.Errorf("%s, want %s", b.state.Took, want)
+	if want := 150 * time.Second; o.Took != want {
+		t.Errorf("%s, want %s", o.Took, want)
 	}
 }
 
@@ -122,7 +123,7 @@ func resumeFromEveryLine(t *testing.T, p *plan.Plan, step int) {
 	line := 0
 	for end := 0; end <= len(whole); end++ {
 		if end > 0 && whole[end-1] != '\n' {
-			continue // TestLoadStateAtTornLines: a torn line is as none
+			continue // TestReplayAtTornLines: a torn line is as none
 		}
 		if line++; line%step != 0 && end > 0 && end < len(whole) {
 			continue
@@ -137,7 +138,7 @@ func resumeFromEveryLine(t *testing.T, p *plan.Plan, step int) {
 func resumeFrom(t *testing.T, p *plan.Plan, journal []byte, want *Outcome) {
 	t.Helper()
 	dir := cut(t, t.TempDir(), p, journal)
-	state, err := LoadState(dir)
+	state, err := Replay(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,17 +157,19 @@ func resumeFrom(t *testing.T, p *plan.Plan, journal []byte, want *Outcome) {
 	if len(started) != len(want.Launched)-closed {
 		t.Errorf("%d launches were closed of %d, but %d were carried out again", closed, len(want.Launched), len(started))
 	}
-	checkJournal(t, dir, want)
+	checkJournal(t, dir, out)
 }
 
-// checkJournal: a second kill right at the end would lose nothing.
+// checkJournal checks that the journal of a run tells of everything that the run has done: a second kill right at the end
+// would lose nothing.
 func checkJournal(t *testing.T, dir *store.Dir, want *Outcome) {
 	t.Helper()
-	state, err := LoadState(dir)
+	replayed, err := Replay(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want.Launched, state.Launched, sameOutcome); diff != "" {
+	notInJournal := cmpopts.IgnoreFields(Outcome{}, "Status", "Reason", "StoppedBy", "Cause", "Machine")
+	if diff := cmp.Diff(want, replayed, sameOutcome, notInJournal); diff != "" {
 		t.Errorf("the journal of the resumed run tells of something else:\n%s", diff)
 	}
 	last := 0
@@ -186,9 +189,9 @@ func lastLine(b []byte) []byte {
 	return b[bytes.LastIndexByte(b, '\n')+1:]
 }
 
-// TestLoadStateAtTornLines cuts at both ends of every line and at places within; package
+// TestReplayAtTornLines cuts at both ends of every line and at places within; package
 // event cuts at every byte.
-func TestLoadStateAtTornLines(t *testing.T) {
+func TestReplayAtTornLines(t *testing.T) {
 	p := makePlan(t, []string{base, head}, []float64{2}, 1)
 	var whole []byte
 	synctest.Test(t, func(t *testing.T) {
@@ -198,7 +201,7 @@ func TestLoadStateAtTornLines(t *testing.T) {
 	})
 	path := t.TempDir()
 	dir := cut(t, path, p, nil)
-	var atLine *State
+	var atLine *Outcome
 	for end := range len(whole) + 1 {
 		near := whole[max(0, end-2):min(len(whole), end+2)]
 		if !bytes.Contains(near, []byte("\n")) && end%97 != 0 {
@@ -207,7 +210,7 @@ func TestLoadStateAtTornLines(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(path, store.EventsFile), whole[:end], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		state, err := LoadState(dir)
+		state, err := Replay(dir)
 		if err != nil {
 			t.Fatalf("cut at byte %d: %v", end, err)
 		}
@@ -227,7 +230,7 @@ func TestResumeOfAnotherPlan(t *testing.T) {
 	now := makePlan(t, []string{base, head}, []float64{2}, 3)
 	synctest.Test(t, func(t *testing.T) {
 		dir := cut(t, t.TempDir(), before, nil)
-		state, err := LoadState(dir)
+		state, err := Replay(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +255,7 @@ func TestResumeAfterAnInterrupt(t *testing.T) {
 		if got := strings.Join(statuses(p, first, head), ", "); got != "1 ok, 1 cancelled" {
 			t.Fatalf("head: %s", got)
 		}
-		state, err := LoadState(s.dir)
+		state, err := Replay(s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +285,7 @@ func TestResumeTriesAgainWhatTheMachineBroke(t *testing.T) {
 		if out := s.run(t, t.Context()); out.Status != result.StatusFailed {
 			t.Fatalf("%s (%s)", out.Status, out.Reason)
 		}
-		state, err := LoadState(s.dir)
+		state, err := Replay(s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +309,7 @@ func TestResumeEndsOrphans(t *testing.T) {
 		note := JournalSpawn(s.bus, "boot/pid:[1]/7:9")
 		note(11, 100, []string{"fake"})
 		note(12, 200, []string{"fake"})
-		state, err := LoadState(s.dir)
+		state, err := Replay(s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,8 +330,8 @@ func TestResumeEndsOrphans(t *testing.T) {
 	})
 }
 
-// A resumed run writes its reports again: that the session before could not is no warning of it,
-// while what it warned of while it measured is.
+// A resumed run opens its places and writes its reports again, so the warnings about those of the session before are not
+// its own. Those from the measurement are.
 func TestResumeForgetsWarningsOfReports(t *testing.T) {
 	p := makePlan(t, []string{base, head}, []float64{2}, 1)
 	synctest.Test(t, func(t *testing.T) {
@@ -341,11 +344,13 @@ func TestResumeForgetsWarningsOfReports(t *testing.T) {
 		}
 		for _, session := range []string{"first", "second"} {
 			s.bus.Start("test", "run-1", "")
+			warn("the " + session + " waited for the machine")
+			s.bus.Emit(event.Event{Type: event.PlanReady})
 			warn("the " + session + " measured on a busy machine")
 			s.bus.Emit(event.Event{Type: event.GateResult, Addr: "gate.a"})
 			warn("the " + session + " wrote no report")
 		}
-		state, err := LoadState(s.dir)
+		state, err := Replay(s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -353,5 +358,21 @@ func TestResumeForgetsWarningsOfReports(t *testing.T) {
 			state.Warnings); diff != "" {
 			t.Error(diff)
 		}
+	})
+}
+
+// Warnings of others, such as the watcher of GPUs, are in the outcome whether or not the run is resumed.
+func TestWarningsOfOthersDuringTheRun(t *testing.T) {
+	p := makePlan(t, []string{base, head}, []float64{2}, 1)
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(t, p)
+		s.w.onRun = func(int) {
+			s.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: "a process of others uses GPU 0"})
+		}
+		out := s.run(t, t.Context())
+		if !slices.Contains(out.Warnings, "a process of others uses GPU 0") {
+			t.Errorf("warnings %q", out.Warnings)
+		}
+		checkJournal(t, s.dir, out)
 	})
 }

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -24,7 +21,6 @@ type runner struct {
 	bus     *event.Bus
 	out     *Outcome
 	mu      sync.Mutex // guards out, warned, unseen, filled and late, while repeats run side by side
-	outputs config.Outputs
 	eta     *eta
 	resumed map[string]Launched // by ID in the plan
 	warned  map[string]bool
@@ -33,36 +29,49 @@ type runner struct {
 	filled  filled            // caches of targets
 	late    map[string]bool   // targets whose simulated servers fell behind
 	early   string            // why a complete run ended early
-	began   time.Time         // of this part of the run, and the seconds that those before it took
-	before  float64
+	closed  bool              // the outcome is complete
 }
 
 func newRunner(o Options) *runner {
 	r := &runner{
-		o: o, plan: o.Plan, bus: o.Bus,
-		out:     &Outcome{Started: o.Now(), Describe: map[string]map[string]string{}, Applied: map[string]*result.Applied{}},
-		outputs: config.Outputs{}, began: o.Now(),
-		resumed: map[string]Launched{},
-		warned:  map[string]bool{}, unseen: map[string]bool{}, labels: map[string]labels{}, late: map[string]bool{}, filled: filled{},
+		o: o, plan: o.Plan, bus: o.Bus, out: newOutcome(o.Plan), resumed: map[string]Launched{},
+		warned: map[string]bool{}, unseen: map[string]bool{}, labels: map[string]labels{}, late: map[string]bool{}, filled: filled{},
 	}
 	r.eta = newETA(o.Plan, o.Now)
-	if s := o.Resume; s != nil {
-		if !s.Started.IsZero() {
-			r.out.Started = s.Started
-		}
-		maps.Copy(r.out.Describe, s.Describe)
-		maps.Copy(r.out.Applied, s.Applied)
-		r.out.Images, r.before = slices.Clone(s.Images), s.Took.Seconds()
-		for _, l := range s.Launched {
+	if earlier := o.Resume; earlier != nil {
+		r.out.resume(earlier)
+		for _, l := range earlier.Launched {
 			r.resumed[l.ID] = l
 			r.filledBefore(l)
 		}
-		for _, w := range s.Warnings {
+		for _, w := range earlier.Warnings {
 			r.warned[w] = true
-			r.out.Warnings = append(r.out.Warnings, w)
 		}
 	}
+	r.out.Last = o.Now()
+	if r.out.Started.IsZero() {
+		r.out.Started = r.out.Last
+	}
+	r.bus.Attach(r)
 	return r
+}
+
+// Handle adds an event of the run to its outcome.
+func (r *runner) Handle(e event.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.out.add(e)
+	}
+}
+
+// close returns the outcome of a run that has ended. Later events, such as those of reports, are not part of it.
+func (r *runner) close() *Outcome {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.out.end()
+	r.closed = true
+	return r.out
 }
 
 // replace measures void runs again, up to the cap. It reports whether the run is over.
@@ -80,6 +89,12 @@ func (r *runner) replace(ctx context.Context) (over bool, err error) {
 
 // begin ends the processes that a killed run left, and writes the plan and the description of the machine.
 func (r *runner) begin(ctx context.Context) error {
+	if r.o.Resume == nil {
+		if err := r.o.Store.WriteJSON(store.PlanFile, r.plan); err != nil {
+			return err
+		}
+	}
+	r.bus.Emit(event.Event{Type: event.PlanReady, Plan: totals(r.plan), Text: r.plan.File})
 	if r.o.Resume != nil {
 		ended, err := r.o.EndLeft(r.o.Resume.Owners)
 		if err != nil {
@@ -88,10 +103,7 @@ func (r *runner) begin(ctx context.Context) error {
 		if len(ended) > 0 {
 			r.warn("ended processes that the interrupted run had left: " + strings.Join(ended, ", "))
 		}
-	} else if err := r.o.Store.WriteJSON(store.PlanFile, r.plan); err != nil {
-		return err
 	}
-	r.bus.Emit(event.Event{Type: event.PlanReady, Plan: totals(r.plan), Text: r.plan.File})
 	if r.o.Probe != nil {
 		r.out.Machine = r.o.Probe(ctx)
 		if err := r.o.Store.WriteJSON(store.MachineFile, r.out.Machine); err != nil {
@@ -145,8 +157,8 @@ func (r *runner) stopAtTheEnd() error {
 
 // finish sets the status of the run from the error that ended it.
 func (r *runner) finish(ctx context.Context, err error) (*Outcome, error) {
-	out := r.out
-	out.Ended, out.Outputs = r.o.Now(), r.outputs
+	out := r.close()
+	out.Ended = r.o.Now()
 	config, isConfig := errors.AsType[*ConfigError](err)
 	switch {
 	case err == nil:
@@ -174,9 +186,6 @@ func (r *runner) warn(text string) {
 	if !r.first(r.warned, text) {
 		return
 	}
-	r.mu.Lock()
-	r.out.Warnings = append(r.out.Warnings, text)
-	r.mu.Unlock()
 	r.bus.Emit(event.Event{Type: event.Diagnostic, Severity: event.Warning, Text: text})
 }
 

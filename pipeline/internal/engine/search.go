@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/capacity"
@@ -106,15 +107,12 @@ func (r *runner) conclude(run *result.Run, search *capacity.Search, goesOn bool)
 // probed returns the probes that an interrupted session has made in a run. On a cluster the search starts anew, since
 // the nodes may differ and the journal does not record them for probes.
 func (r *runner) probed(s *server, run plan.Run) []result.Probe {
-	if r.o.Resume == nil {
+	if r.o.Resume == nil || s.lane.Nodes != "" {
 		return nil
 	}
-	at := searchOf{planned(s.launch.ID), run.Cell, run.Pass}
-	probes := r.o.Resume.probes[at]
-	delete(r.o.Resume.probes, at)
-	if s.lane.Nodes != "" {
-		return nil
-	}
+	r.mu.Lock()
+	probes := slices.Clone(r.out.probes[searchOf{planned(s.launch.ID), run.Cell, run.Pass}])
+	r.mu.Unlock()
 	for i := range probes {
 		probes[i].Resumed = true
 	}

@@ -15,7 +15,7 @@ import (
 // TestResumeInASearch: the probes of a launch that was cut off are taken over, those of a search
 // that has ended are not.
 func TestResumeInASearch(t *testing.T) {
-	b := builder{state: &State{probes: map[searchOf][]result.Probe{}}, open: map[string]*Launched{}}
+	o := newOutcome(nil)
 	probe := func(launch, cell string, load, headroom float64) event.Event {
 		return event.Event{Type: event.ProbeEnd, Launch: launch, Cell: cell, Probe: &result.Probe{Kind: result.LoadRate, Load: load,
 			Headroom: headroom, Held: headroom >= 0}}
@@ -30,23 +30,19 @@ func TestResumeInASearch(t *testing.T) {
 		{Type: event.RunEnd, Launch: "r1-a", Cell: "cut", Run: &result.Run{Repeat: 1, Status: result.RunCancelled}},
 		{Type: event.LaunchStart, Launch: "r1-a", Repeat: 1, Target: "a"}, // resumed, and cut off again
 	} {
-		if err := b.add(e); err != nil {
-			t.Fatal(err)
-		}
+		o.add(e)
 	}
-	r := &runner{o: Options{Resume: b.state}}
+	r := &runner{o: Options{Resume: o}, out: newOutcome(nil)}
+	r.out.resume(o)
 	s := &server{launch: result.Launch{ID: "r1-a"}}
 	if got := r.probed(s, plan.Run{Cell: "done"}); len(got) != 0 {
 		t.Errorf("a search that has ended goes on after %+v", got)
 	}
-	at := searchOf{planned("r1-a"), "cut", 0}
-	cut := b.state.probes[at]
 	elsewhere := &server{launch: s.launch}
 	elsewhere.lane.Nodes = "n2"
 	if got := r.probed(elsewhere, plan.Run{Cell: "cut"}); len(got) != 0 {
 		t.Errorf("a search on a node goes on after probes of another: %+v", got)
 	}
-	b.state.probes[at] = cut
 	got := r.probed(s, plan.Run{Cell: "cut"})
 	if len(got) != 2 || !got[0].Resumed || got[1].Load != 20 {
 		t.Fatalf("probes that are taken over: %+v", got)
@@ -62,6 +58,7 @@ func TestResumeInASearch(t *testing.T) {
 	if step := search.Next(); step == nil || step.Number != 3 || step.Offer <= 8 || step.Offer >= 20 {
 		t.Errorf("the search goes on with %+v", step)
 	}
+	r.Handle(event.Event{Type: event.RunEnd, Launch: "r1-a", Cell: "cut", Run: &result.Run{Repeat: 1, Status: result.RunFailed}})
 	if again := r.probed(s, plan.Run{Cell: "cut"}); len(again) != 0 {
 		t.Error("a second try of the run takes the probes over again")
 	}
@@ -130,9 +127,9 @@ func TestDrain(t *testing.T) {
 	for _, tt := range []struct{ left, waits, warnings int }{{0, 0, 0}, {4, 3, 0}, {1000, 60, 1}} {
 		waits, now := 0, make(chan time.Time)
 		close(now)
-		bus := event.NewBus(time.Now, 100)
-		r := &runner{bus: bus, out: &Outcome{}, warned: map[string]bool{},
-			o: Options{After: func(time.Duration) <-chan time.Time { waits++; return now }}}
+		r := newRunner(Options{Plan: &plan.Plan{}, Bus: event.NewBus(time.Now, 0), Now: time.Now,
+			After: func(time.Duration) <-chan time.Time { waits++; return now }})
+		r.Handle(event.Event{Type: event.PlanReady})
 		s := &server{members: []*member{{Member: &Member{Engine: &busyServer{left: tt.left}}}}}
 		r.drain(t.Context(), s)
 		if waits != tt.waits || len(r.out.Warnings) != tt.warnings {

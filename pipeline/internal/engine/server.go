@@ -48,7 +48,7 @@ func (s *server) snapshot() *result.Launch {
 func (r *runner) open(j job, attempt int) (*server, error) {
 	s := &server{job: j, attempt: attempt, target: r.plan.Target(j.Target)}
 	var err error
-	if s.spec, err = j.lane.Target(j.Target, r.outputs); err != nil {
+	if s.spec, err = j.lane.Target(j.Target, r.out.Outputs); err != nil {
 		return nil, r.config(s, err)
 	}
 	name := j.ID
@@ -275,8 +275,5 @@ func (r *runner) describeAll(ctx context.Context, s *server) map[string]string {
 	if len(all) == 0 {
 		return nil
 	}
-	r.mu.Lock()
-	r.out.Describe[s.Target] = all
-	r.mu.Unlock()
 	return all
 }

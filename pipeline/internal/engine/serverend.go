@@ -30,14 +30,15 @@ func (r *runner) fail(ctx context.Context, s *server, f *fault) (*result.Failure
 	err := r.stop(ctx, s)
 	r.held(s)
 	s.launch.Failure = r.failure(s, f, exits, starved)
-	r.keep(s)
-	if crowded := s.crowded(s.launch.Failure); crowded != nil {
-		return nil, errors.Join(crowded, err)
-	}
+	r.leaveCaches(s)
+	crowded := s.crowded(s.launch.Failure)
 	r.emit(s, event.Event{
 		Type: event.LaunchFail, Started: s.snapshot(), Failure: s.launch.Failure, Range: &s.launch.Failure.Range,
 		Text: fmt.Sprintf("%s: %s (%s): %s", s.Target, phaseText(f.phase), s.launch.Failure.Class, s.launch.Failure.Evidence),
 	})
+	if crowded != nil {
+		return nil, errors.Join(crowded, err)
+	}
 	return s.launch.Failure, errors.Join(err, r.bus.Err())
 }
 
@@ -126,7 +127,7 @@ func unknown(class string) bool { return class == "" || class == "unknown" }
 func (r *runner) end(ctx context.Context, s *server) error {
 	err := r.stop(ctx, s)
 	r.held(s)
-	r.keep(s)
+	r.leaveCaches(s)
 	text := s.Target + " is stopped"
 	if s.front.Spec.URL != "" {
 		text = s.Target + " is left as it is"
@@ -149,12 +150,6 @@ func (r *runner) held(s *server) {
 	if !s.began.IsZero() && s.front.Spec.URL == "" {
 		s.launch.Held = r.had(s).Seconds()
 	}
-}
-
-// keep adds the attempt to its launch.
-func (r *runner) keep(s *server) {
-	r.leaveCaches(s)
-	s.got.Attempts = append(s.got.Attempts, *s.snapshot())
 }
 
 // stop stops all members, closes their logs and waits until the machine is free again. An error means that a process

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -16,34 +15,20 @@ import (
 
 // steps executes all steps in plan order. A failing step ends the run.
 func (r *runner) steps(ctx context.Context) error {
-	before := map[string]StepDone{}
-	if r.o.Resume != nil {
-		for _, d := range r.o.Resume.Steps {
-			before[d.Step.Addr] = d
-		}
-	}
 	for _, s := range r.plan.Steps {
-		if d, ok := before[s.Addr]; ok && usable(d.Outputs) {
-			// Reuse the outputs, so that the run continues to measure the same thing.
-			r.learn(s.Addr, d.Outputs)
-			r.out.Steps = append(r.out.Steps, d.Step)
-			continue
+		if r.o.Resume != nil {
+			if done, outputs, ok := r.o.Resume.finished(s.Addr); ok {
+				// Reuse the outputs, so that the run continues to measure the same thing.
+				r.learn(s.Addr, outputs)
+				r.out.Steps = append(r.out.Steps, done)
+				continue
+			}
 		}
 		if err := r.step(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// usable reports whether outputs survived the journal: masked ones are lost.
-func usable(outputs map[string]string) bool {
-	for _, v := range outputs {
-		if strings.Contains(v, event.Mask) {
-			return false
-		}
-	}
-	return true
 }
 
 func (r *runner) step(ctx context.Context, s plan.Step) error {
@@ -54,7 +39,7 @@ func (r *runner) step(ctx context.Context, s plan.Step) error {
 		r.endStep(result.Step{Addr: s.Addr, Status: result.StepSkipped}, nil, s.Addr+": skipped, as in every simulated run")
 		return r.bus.Err()
 	}
-	spec, err := r.o.Step(s.Addr, r.outputs)
+	spec, err := r.o.Step(s.Addr, r.out.Outputs)
 	if err != nil {
 		return &ConfigError{Addr: s.Addr, Err: err}
 	}
@@ -124,8 +109,8 @@ func (r *runner) carryOut(ctx context.Context, s plan.Step, spec StepSpec) (resu
 
 // learn records the outputs of a step, and masks the secrets in them from now on.
 func (r *runner) learn(addr string, outputs map[string]string) {
-	r.outputs[addr] = maps.Clone(outputs)
-	r.o.Redact.Learn(r.o.Secrets(r.outputs)...)
+	r.out.Outputs[addr] = maps.Clone(outputs)
+	r.o.Redact.Learn(r.o.Secrets(r.out.Outputs)...)
 }
 
 // secret reports whether outputs contain masked text.
@@ -140,7 +125,6 @@ func (r *runner) secret(outputs map[string]string) bool {
 
 // endStep records a step with its outputs.
 func (r *runner) endStep(s result.Step, outputs map[string]string, text string) {
-	r.out.Steps = append(r.out.Steps, s)
 	r.bus.Emit(event.Event{
 		Type: event.StepEnd, Addr: s.Addr, Step: &s, Outputs: outputs, Failure: s.Failure, Text: r.o.Redact.String(text),
 	})

@@ -156,7 +156,7 @@ func TestResumeKeepsStepOutputs(t *testing.T) {
 			s := newSession(t, p)
 			withStep(t, p, s, fakeAction{outputs: map[string]string{"digest": tc.output}}, "")
 			s.run(t, t.Context())
-			state, err := LoadState(s.dir)
+			state, err := Replay(s.dir)
 			if err != nil {
 				t.Fatal(err)
 			}

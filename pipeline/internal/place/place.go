@@ -31,6 +31,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
+	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/docker"
 	"github.com/servegate/pipeline/steps/kv"
@@ -215,8 +216,8 @@ type Model struct {
 	// Try returns why a target cannot be modelled. It ignores servers that would fail to start, because the run
 	// shows that.
 	Try func(engine.TargetSpec) error
-	// Notes returns what a reader must know about the outcome.
-	Notes func(*engine.Outcome) []string
+	// Notes returns what a reader must know about a measured run.
+	Notes func(*result.Document) []string
 }
 
 // Daemon queries a container daemon about itself and several images.

@@ -18,8 +18,8 @@ func (s *session) assemble(context.Context) (err error) {
 		return err
 	}
 	after := 0
-	if s.state != nil {
-		after = s.state.Seq
+	if s.earlier != nil {
+		after = s.earlier.Seq
 	}
 	s.bus = event.NewBus(func() time.Time { return s.now() }, after, s.journal)
 	for _, view := range s.opt.Views {
@@ -35,8 +35,8 @@ func (s *session) assemble(context.Context) (err error) {
 	owner := spawn.Owner()
 	if m := s.targets.Places.Model(); m != nil {
 		owner, s.now = "", m.Now
-		if s.state != nil {
-			m.AdvanceTo(s.state.Last)
+		if s.earlier != nil {
+			m.AdvanceTo(s.earlier.Last)
 		}
 	}
 	s.bus.Start(s.opt.Version, s.runID, owner)
@@ -46,7 +46,7 @@ func (s *session) assemble(context.Context) (err error) {
 // resolver returns the resolver of the plan's targets in the places of this session.
 func (s *session) resolver() (target.Resolver, error) {
 	return resolver(s.opt, place.Options{
-		RunID: s.runID, Resumed: s.state != nil, Redact: s.redact, Spawner: s.spawner,
+		RunID: s.runID, Resumed: s.earlier != nil, Redact: s.redact, Spawner: s.spawner,
 		Folder: func(name string) (string, error) { return s.dir.Folder(name) },
 		Info:   s.info, Warn: s.warn, Log: slog.New(warnings{bus: s.bus}),
 	})

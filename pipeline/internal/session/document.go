@@ -9,11 +9,12 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/answers"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // document builds the result from the measurement.
 func (s *session) document(context.Context) error {
-	s.doc = engine.Document(s.opt.Plan, s.outcome, s.about())
+	s.doc = s.measured(s.outcome)
 	answers.Quote(s.doc, func(path string) (io.ReadCloser, error) { return os.Open(filepath.Join(s.dir.Path(), path)) })
 	return nil
 }
@@ -24,15 +25,18 @@ func (s *session) addNotes(context.Context) error {
 	return nil
 }
 
-func (s *session) about() engine.About {
-	return engine.About{Tool: "pipeline " + s.opt.Version, RunID: s.runID, Source: s.source}
+// measured returns the measurements of this session as a document.
+func (s *session) measured(o *engine.Outcome) *result.Document {
+	doc := o.Document()
+	doc.Tool, doc.RunID, doc.Source = "pipeline "+s.opt.Version, s.runID, s.source
+	return doc
 }
 
 // notes returns further notes on the measurement.
 func (s *session) notes() []string {
 	notes := s.strays
 	if m := s.targets.Places.Model(); m != nil {
-		notes = m.Notes(s.outcome)
+		notes = m.Notes(s.doc)
 	}
 	if s.opt.Plan.Simulated != "" {
 		notes = append(notes, s.targets.SizeNotes()...)

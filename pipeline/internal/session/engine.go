@@ -22,7 +22,7 @@ func (s *session) engineOptions(ctx context.Context) engine.Options {
 	opt := engine.Options{
 		Plan: s.opt.Plan, Store: s.dir, Bus: s.bus, Target: s.targets.Resolve, Lane: s.lanes(s.targets),
 		Step: s.step, Now: s.now,
-		Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.state,
+		Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.earlier,
 	}
 	if m := s.targets.Places.Model(); m != nil {
 		return inModel(opt, m)

@@ -19,7 +19,7 @@ var ErrJudged = errors.New("the run was judged when its budget was spent: a sing
 // resumePlan takes over the plan of the resumed run. It may add repeats; the engine rejects any other
 // difference.
 func (s *session) resumePlan() error {
-	p, before := s.opt.Plan, s.state.Plan
+	p, before := s.opt.Plan, s.earlier.Plan
 	if err := s.judgedOnce(before); err != nil {
 		return err
 	}
@@ -53,13 +53,13 @@ func (s *session) judgedOnce(before *plan.Plan) error {
 // extend stores the longer plan before anything is measured with it.
 func (s *session) extend(planned int) error {
 	taken := func(l engine.Launched) bool { return l.Repeat > planned && l.Repeat <= len(s.opt.Plan.Repeats) }
-	if slices.ContainsFunc(s.state.Launched, taken) { // by an earlier version
+	if slices.ContainsFunc(s.earlier.Launched, taken) { // by an earlier version
 		return fmt.Errorf("void runs were measured again as repeats from %d on, so no repeats can be added; run again as another attempt",
 			planned+1)
 	}
 	if err := s.dir.WriteJSON(store.PlanFile, s.opt.Plan); err != nil {
 		return err
 	}
-	s.state.Plan = s.opt.Plan
+	s.earlier.Plan = s.opt.Plan
 	return nil
 }

@@ -34,11 +34,11 @@ func TestRepeatsAreAddedAfterReplacements(t *testing.T) {
 				}
 			}()
 			longer := &plan.Plan{Repeats: make([]plan.Repeat, 8)}
-			s := &session{dir: dir, opt: Options{Plan: longer}, state: &engine.State{
+			s := &session{dir: dir, opt: Options{Plan: longer}, earlier: &engine.Outcome{
 				Plan: &plan.Plan{Repeats: make([]plan.Repeat, 4)}, Launched: []engine.Launched{{Repeat: 3}, {Repeat: tt.last}},
 			}}
 			err = s.extend(4)
-			if tt.want == "" && (err != nil || s.state.Plan != longer) {
+			if tt.want == "" && (err != nil || s.earlier.Plan != longer) {
 				t.Errorf("refused: %v", err)
 			}
 			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {

@@ -98,7 +98,7 @@ func (s *session) examine(ctx context.Context) error {
 			}
 			return nil
 		}
-		if s.state == nil || s.now().After(deadline) {
+		if s.earlier == nil || s.now().After(deadline) {
 			return err
 		}
 		select {

@@ -120,7 +120,7 @@ func (f nodesOfAFile) play(t *testing.T, seed int) *result.Document {
 		}
 		return effects[key]
 	}
-	out := &engine.Outcome{Status: result.StatusComplete}
+	out := &engine.Outcome{Plan: f.plan, Status: result.StatusComplete}
 	opt := judge.OptionsOf(f.plan, nil)
 	for _, round := range f.plan.Rounds() {
 		for _, rep := range round {
@@ -133,7 +133,7 @@ func (f nodesOfAFile) play(t *testing.T, seed int) *result.Document {
 		if !slices.ContainsFunc(round, func(rep plan.Repeat) bool { return slices.Contains(f.plan.Looks, rep.Index) }) {
 			continue
 		}
-		look, err := judge.TakeLook(f.plan, engine.Document(f.plan, out, engine.About{}), opt)
+		look, err := judge.TakeLook(f.plan, out.Document(), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func (f nodesOfAFile) play(t *testing.T, seed int) *result.Document {
 			break
 		}
 	}
-	doc := engine.Document(f.plan, out, engine.About{})
+	doc := out.Document()
 	if err := judge.Judge(f.plan, doc, opt); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 
-	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 )
 
@@ -12,7 +11,7 @@ func (s *session) noLookDue() bool { return !s.lookDue }
 
 // look judges the measurements so far, and ends the measurement if more would not change a decision.
 func (s *session) look(context.Context) error {
-	doc := engine.Document(s.opt.Plan, s.measurement.Outcome(), s.about())
+	doc := s.measured(s.measurement.Outcome())
 	s.measurement.Take(judge.TakeLook(s.opt.Plan, doc, judge.OptionsOf(s.opt.Plan, s.opt.History)))
 	return nil
 }

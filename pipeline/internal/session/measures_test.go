@@ -78,6 +78,7 @@ func checkDescribed(t *testing.T, doc *result.Document) {
 		!strings.Contains(err.Error(), "lower is better") {
 		t.Errorf("with another direction: %v", err)
 	}
+	doc.RunID = "rehearsed"
 	record, err := history.FromDocument(doc, history.Source{})
 	if err != nil {
 		t.Fatal(err)

@@ -163,16 +163,12 @@ func (r *Rehearsal) carryOut(seed int, folder func(string) (string, error)) (*re
 			return m.Load(ctx, opt)
 		},
 	}, func(so *engine.Outcome) (judge.Look, error) {
-		return judge.TakeLook(r.plan, r.document(planned.restore(so)), judge.OptionsOf(r.plan, nil))
+		return judge.TakeLook(r.plan, planned.restore(so, r.plan).Document(), judge.OptionsOf(r.plan, nil))
 	})
 	if err != nil {
 		return nil, err
 	}
-	return r.document(planned.restore(out)), nil
-}
-
-func (r *Rehearsal) document(out *engine.Outcome) *result.Document {
-	return engine.Document(r.plan, out, engine.About{Tool: "pipeline", RunID: "rehearsal"})
+	return planned.restore(out, r.plan).Document(), nil
 }
 
 // planted is a plan whose launches are split by what their cells are measured on.
@@ -245,9 +241,9 @@ func (m measuredOn) String() string {
 }
 
 // restore converts an outcome to one of the original plan.
-func (p *planted) restore(out *engine.Outcome) *engine.Outcome {
+func (p *planted) restore(out *engine.Outcome, original *plan.Plan) *engine.Outcome {
 	whole := *out
-	whole.Launched = nil
+	whole.Plan, whole.Launched = original, nil
 	for _, l := range out.Launched {
 		id := p.launches[l.ID]
 		l.Target = p.targets[l.ID]

@@ -13,15 +13,15 @@ func (s *session) resumes() bool { return s.opt.Resume }
 // begins reports whether the session starts a new run.
 func (s *session) begins() bool { return !s.opt.Resume }
 
-// resume opens the run directory of an interrupted run and reads its state.
+// resume opens the run directory of an interrupted run and reads what it has done.
 func (s *session) resume(context.Context) (err error) {
 	if s.dir, err = store.Resume(s.opt.Out, s.redact); err != nil {
 		return err
 	}
-	if s.state, err = engine.LoadState(s.dir); err != nil {
+	if s.earlier, err = engine.Replay(s.dir); err != nil {
 		return err
 	}
-	s.runID = s.state.RunID
+	s.runID = s.earlier.RunID
 	if err := s.resumeSource(); err != nil {
 		return err
 	}

@@ -78,7 +78,8 @@ type session struct {
 	dir    *store.Dir
 	runID  string
 	source *result.Source // of the whole run, nil if unknown
-	state  *engine.State  // of the run to resume
+	// earlier is the outcome of the run to resume.
+	earlier *engine.Outcome
 
 	// From assemble.
 	journal *store.Journal

@@ -19,10 +19,10 @@ const note = "virtual time: the model of the servers alone, nothing was measured
 // transferNote states why a run in virtual time proves nothing about transports.
 const transferNote = "virtual time: KV cache moves in the model only, so no transport is proved or contradicted"
 
-// notes returns what a reader must know about an outcome in virtual time.
-func (v *machine) notes(o *engine.Outcome) []string {
+// notes returns what a reader must know about a run in virtual time.
+func (v *machine) notes(doc *result.Document) []string {
 	p := v.opt.Plan
-	notes := append([]string{note}, tooLong(p, o)...)
+	notes := append([]string{note}, tooLong(p, doc)...)
 	for _, t := range p.Targets {
 		if d := v.opt.Plan.Config.DeploymentAt(t.Addr); d != nil && d.Spec.Transfer != nil {
 			return append(notes, transferNote)
@@ -32,7 +32,7 @@ func (v *machine) notes(o *engine.Outcome) []string {
 }
 
 // tooLong lists the file's timeouts that a run on servers would reach. In virtual time they have no effect.
-func tooLong(p *plan.Plan, o *engine.Outcome) []string {
+func tooLong(p *plan.Plan, doc *result.Document) []string {
 	var notes []string
 	took := func(what string, seconds, limit float64) {
 		if limit > 0 && seconds > limit {
@@ -40,16 +40,14 @@ func tooLong(p *plan.Plan, o *engine.Outcome) []string {
 			notes = append(notes, fmt.Sprintf("%s takes %s in the model, and its timeout of %s would end it", what, round(seconds), round(limit)))
 		}
 	}
-	took("the session", o.Ended.Sub(o.Started).Seconds(), p.Timeout)
-	longest := map[string]float64{}
-	for _, l := range o.Launched {
-		for _, run := range l.Runs {
-			longest[run.Cell] = max(longest[run.Cell], run.Run.Duration)
-		}
-	}
-	for _, b := range p.Benchmarks {
-		for _, c := range b.Cells {
-			took(fmt.Sprintf("a run of %s %s", b.Addr, result.Coordinates(c.Values, " ")), longest[c.Hash], b.Timeout)
+	took("the session", doc.Ended.Sub(doc.Started).Seconds(), p.Timeout)
+	for i, b := range p.Benchmarks {
+		for _, c := range doc.Benchmarks[i].Cells {
+			longest := 0.0
+			for _, run := range c.Runs {
+				longest = max(longest, run.Duration)
+			}
+			took(fmt.Sprintf("a run of %s %s", b.Addr, result.Coordinates(c.Values, " ")), longest, b.Timeout)
 		}
 	}
 	return notes
