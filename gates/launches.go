@@ -94,13 +94,14 @@ func (f Family) launches(entries []*entry) {
 		shared[at].add(s)
 		entries[i].launched = shared[at]
 	}
+	rest := f.rest()
 	for _, e := range entries {
 		alpha := f.Alpha
 		switch {
 		case e.share > 0:
 			alpha = e.share
 		case e.inFamily:
-			alpha = f.rest()
+			alpha = rest
 		}
 		e.Requests.Launches = e.launched.test()
 		e.Requests.Launches.Level = LaunchShare * alpha / float64(sides[e.group()])

@@ -179,8 +179,9 @@ func (v *view) runsWith(status result.RunStatus) int {
 // eachRun calls f for the runs of every cell that which selects.
 func (v *view) eachRun(which func(result.Cell) []result.Run, f func(at cellAt, r *result.Run)) {
 	for _, at := range allCells(v.doc) {
-		for _, r := range which(*at.cell) {
-			f(at, &r)
+		runs := which(*at.cell)
+		for i := range runs {
+			f(at, &runs[i])
 		}
 	}
 }

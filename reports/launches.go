@@ -17,15 +17,20 @@ func (v *view) phases() model.Table {
 		{"startup.time", "start-up"}, {"startup.weights", "weights"}, {"startup.compile", "compile"}, {"startup.graphs", "graphs"},
 		{"startup.profile", "profile, KV cache"},
 	}
+	var names []string
+	for _, s := range shown {
+		names = append(names, s.metric)
+	}
+	values := v.figures(runMetrics, names...)
 	for _, s := range shown {
 		t.Columns = append(t.Columns, model.Column{Title: s.title, Align: model.Right})
 	}
 	for _, target := range v.doc.Targets {
 		row, known := []model.Line{model.Code(target.Addr)}, false
 		for i, s := range shown {
-			values := v.valuesOf(target.Addr, func(r *result.Run) map[string]float64 { return r.Metrics }, s.metric)
-			known = known || i > 0 && len(values) > 0
-			row = append(row, model.Plain(middle("s", values)))
+			phase := values[targetFigure{target.Addr, s.metric}]
+			known = known || i > 0 && len(phase) > 0
+			row = append(row, model.Plain(middle("s", phase)))
 		}
 		if known {
 			t.Add(row...)
@@ -39,9 +44,9 @@ func (v *view) phases() model.Table {
 func (v *view) capacities() model.Table {
 	t := model.Table{Title: model.Plain("Capacity"), Columns: []model.Column{{Title: "target", Wrap: true},
 		{Title: "KV cache, tokens", Align: model.Right}, {Title: "GPU memory", Align: model.Right}}}
+	values := v.figures(runMetrics, "kv_cache.tokens", "gpu_memory.used")
 	for _, target := range v.doc.Targets {
-		tokens := v.valuesOf(target.Addr, func(r *result.Run) map[string]float64 { return r.Metrics }, "kv_cache.tokens")
-		memory := v.valuesOf(target.Addr, func(r *result.Run) map[string]float64 { return r.Metrics }, "gpu_memory.used")
+		tokens, memory := values[targetFigure{target.Addr, "kv_cache.tokens"}], values[targetFigure{target.Addr, "gpu_memory.used"}]
 		if len(tokens)+len(memory) > 0 {
 			t.Add(model.Code(target.Addr), model.Plain(middle("count", tokens)), model.Plain(middle("B", memory)))
 		}
@@ -54,15 +59,20 @@ func (v *view) routers() model.Table {
 	t := model.Table{Title: model.Plain("Added by the router"), Columns: []model.Column{
 		{Title: "target", Wrap: true}, {Title: "delay", Wrap: true}, {Title: "p50", Align: model.Right}, {Title: "p99", Align: model.Right},
 	}}
+	delays := []struct{ key, name string }{
+		{result.AddedPerChunk, "to each token on its way to the client"},
+		{result.AddedToRequest, "to each request before it leaves for a server"},
+		{result.AddedHandover, "between prefill's answer and decode"},
+	}
+	var names []string
+	for _, d := range delays {
+		names = append(names, d.key+result.AddedP50, d.key+result.AddedP99)
+	}
+	values := v.figures(func(r *result.Run) map[string]float64 { return r.Server }, names...)
 	for _, target := range v.doc.Targets {
-		for _, delay := range []struct{ key, name string }{
-			{result.AddedPerChunk, "to each token on its way to the client"},
-			{result.AddedToRequest, "to each request before it leaves for a server"},
-			{result.AddedHandover, "between prefill's answer and decode"},
-		} {
-			counters := func(r *result.Run) map[string]float64 { return r.Server }
-			p50 := v.valuesOf(target.Addr, counters, delay.key+result.AddedP50)
-			p99 := v.valuesOf(target.Addr, counters, delay.key+result.AddedP99)
+		for _, delay := range delays {
+			p50 := values[targetFigure{target.Addr, delay.key + result.AddedP50}]
+			p99 := values[targetFigure{target.Addr, delay.key + result.AddedP99}]
 			if len(p50)+len(p99) > 0 {
 				t.Add(model.Code(target.Addr), model.Plain(delay.name), model.Plain(middle("s", p50)), model.Plain(middle("s", p99)))
 			}
@@ -71,21 +81,27 @@ func (v *view) routers() model.Table {
 	return t
 }
 
-// valuesOf returns a figure's values in the successful runs of a target, under the figure's own name or a member's.
-func (v *view) valuesOf(target string, figures func(*result.Run) map[string]float64, name string) []float64 {
-	var out []float64
+// targetFigure is a figure of a target's runs.
+type targetFigure struct{ target, name string }
+
+// figures returns the values of some figures in the successful runs, which have them under their own name or a member's.
+func (v *view) figures(of func(*result.Run) map[string]float64, names ...string) map[targetFigure][]float64 {
+	out := map[targetFigure][]float64{}
 	v.eachRun(result.Cell.Current, func(at cellAt, r *result.Run) {
-		if at.cell.Target != target || r.Status != result.RunOK {
+		if r.Status != result.RunOK {
 			return
 		}
-		for key, x := range figures(r) {
-			if key == name || strings.HasSuffix(key, "/"+name) {
-				out = append(out, x)
+		for key, x := range of(r) {
+			if name := key[strings.LastIndexByte(key, '/')+1:]; slices.Contains(names, name) {
+				f := targetFigure{at.cell.Target, name}
+				out[f] = append(out[f], x)
 			}
 		}
 	})
 	return out
 }
+
+func runMetrics(r *result.Run) map[string]float64 { return r.Metrics }
 
 // middle formats the median of values.
 func middle(unit string, values []float64) string {

@@ -1,5 +1,7 @@
 package result
 
+import "slices"
+
 // Pair returns the repeat that a run counts for. Runs of two cells with equal repeats are compared.
 func (r Run) Pair() int {
 	if r.Replaces > 0 {
@@ -26,7 +28,12 @@ func (d *Document) Planned(repeat int) (planned int, again bool) {
 // Current returns the runs of a cell without those that were measured again: of all runs that count
 // for one repeat, those of the latest repeat, and those that failed, which remain outcomes. So
 // there can be several runs for one repeat; at most one of each pass is ok.
+//
+// The caller must not change the runs: a cell of which nothing was measured again returns its own.
 func (c Cell) Current() []Run {
+	if !slices.ContainsFunc(c.Runs, func(r Run) bool { return r.Replaces > 0 }) {
+		return slices.Clip(c.Runs)
+	}
 	latest := map[int]int{}
 	for _, r := range c.Runs {
 		latest[r.Pair()] = max(latest[r.Pair()], r.Repeat)

@@ -4,10 +4,17 @@ import (
 	_ "embed"
 	"math/rand/v2"
 	"strings"
+	"sync"
 )
 
 //go:embed sonnets.txt
 var sonnets string
+
+// textVerses and textWords return the units of the text that prompts consist of.
+var (
+	textVerses = sync.OnceValue(func() []string { return strings.Split(strings.TrimSpace(sonnets), "\n") })
+	textWords  = sync.OnceValue(func() []string { return strings.Fields(sonnets) })
+)
 
 // minCorpus is the smallest number of token IDs to draw prompts from.
 const minCorpus = 64
@@ -53,15 +60,14 @@ type drawer struct {
 }
 
 func newDrawer(lines bool, c Corpus) drawer {
-	verses := strings.Split(strings.TrimSpace(sonnets), "\n")
-	d := drawer{ids: c.IDs, run: 1, lines: verses, sep: "\n", tokensPerByte: c.TokensPerByte}
+	d := drawer{ids: c.IDs, run: 1, lines: textVerses(), sep: "\n", tokensPerByte: c.TokensPerByte}
 	if d.tokensPerByte <= 0 {
 		d.tokensPerByte = tokensPerByte
 	}
 	if lines {
-		d.run = max(len(c.IDs)/len(verses), 2)
+		d.run = max(len(c.IDs)/len(textVerses()), 2)
 	} else {
-		d.lines, d.sep = strings.Fields(sonnets), " "
+		d.lines, d.sep = textWords(), " "
 	}
 	return d
 }

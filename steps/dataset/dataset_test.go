@@ -2,7 +2,9 @@ package dataset
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"hash/fnv"
 	"slices"
 	"testing"
 
@@ -176,6 +178,21 @@ func TestHashTellsPromptsApart(t *testing.T) {
 			t.Errorf("prompts %d and %d have one hash", i, j)
 		}
 		seen[hashOf(p)] = i
+	}
+}
+
+// TestSum checks that the sum of a prompt is the FNV-1a hash of its numbers, of eight bytes each, and its text.
+func TestSum(t *testing.T) {
+	p := Prompt{IDs: []int{0, 255, 256, 1 << 24, 0xff00ff00, 1<<63 - 1}, Text: "nine byte", Documents: []string{"", "\x00\x00"}}
+	want := fnv.New32a()
+	for _, part := range []any{uint64(6), []uint64{0, 255, 256, 1 << 24, 0xff00ff00, 1<<63 - 1}, uint64(9), []byte("nine byte"), uint64(0), uint64(2),
+		[]byte{0, 0}} {
+		if err := binary.Write(want, binary.LittleEndian, part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := p.Sum(); got != want.Sum32() {
+		t.Errorf("%x, want %x", got, want.Sum32())
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"hash"
-	"hash/fnv"
 )
 
 // Prompt is one request's content. One of IDs, Text and Messages is set.
@@ -29,58 +27,67 @@ func (p Prompt) Exact() bool { return p.IDs != nil }
 // Hash returns a hash of the number of prompts, their lengths and their content, in order, and the Sum of each. Equal hashes
 // mean that two runs sent the same prompts. It asks for each prompt once and keeps none.
 func Hash(n int, prompt func(i int) Prompt) (hash string, sums []uint32) {
-	h := hasher{Hash: sha256.New()}
-	h.put(n)
-	sum := fnv.New32a()
-	one := hasher{Hash: sum}
+	all := sha256.New()
+	all.Write(word(nil, n)) // never fails, here and below
 	sums = make([]uint32, n)
+	var text []byte
 	for i := range sums {
 		p := prompt(i)
-		h.put(p.Input)
-		h.put(p.Output)
-		h.content(p)
-		sum.Reset()
-		one.content(p)
-		sums[i] = max(sum.Sum32(), 1) // as Sum does
+		text = word(word(text[:0], p.Input), p.Output)
+		lengths := len(text)
+		text = p.appendContent(text)
+		all.Write(text)
+		sums[i] = sum(text[lengths:])
 	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil)[:16]), sums
+	return "sha256:" + hex.EncodeToString(all.Sum(nil)[:16]), sums
 }
 
 // Sum returns a hash of the content of a prompt. It is never 0.
-func (p Prompt) Sum() uint32 {
-	sum := fnv.New32a()
-	h := hasher{Hash: sum}
-	h.content(p)
-	return max(sum.Sum32(), 1)
-}
+func (p Prompt) Sum() uint32 { return sum(p.appendContent(nil)) }
 
-// hasher writes prompts to a hash.
-type hasher struct {
-	hash.Hash
-	word  [8]byte
-	words []byte // token IDs, written at once
-}
+// word appends a number in eight bytes.
+func word(b []byte, v int) []byte { return binary.LittleEndian.AppendUint64(b, uint64(v)) }
 
-func (h *hasher) put(v int) {
-	binary.LittleEndian.PutUint64(h.word[:], uint64(v))
-	h.Write(h.word[:]) // never fails, here and below
-}
-
-func (h *hasher) content(p Prompt) {
-	h.put(len(p.IDs))
-	h.words = h.words[:0]
+// appendContent appends what distinguishes the content of a prompt from that of others.
+func (p Prompt) appendContent(b []byte) []byte {
+	b = word(b, len(p.IDs))
 	for _, id := range p.IDs {
-		h.words = binary.LittleEndian.AppendUint64(h.words, uint64(id))
+		b = word(b, id)
 	}
-	h.Write(h.words)
-	h.put(len(p.Text))
-	h.Write([]byte(p.Text))
+	b = append(word(b, len(p.Text)), p.Text...)
 	if p.Messages != nil {
-		h.put(len(p.Messages))
-		h.Write(p.Messages)
+		b = append(word(b, len(p.Messages)), p.Messages...)
 	}
 	for _, d := range p.Documents {
-		h.put(len(d))
-		h.Write([]byte(d))
+		b = append(word(b, len(d)), d...)
 	}
+	return b
 }
+
+// sum returns the FNV-1a hash of b, or 1 in place of 0. It takes eight bytes at a time: those of a token end with zeros,
+// and a zero multiplies by the prime alone.
+func sum(b []byte) uint32 {
+	const prime = 16777619
+	h := uint32(2166136261)
+	for ; len(b) >= 8; b = b[8:] {
+		zeros := 8
+		for v := binary.LittleEndian.Uint64(b); v != 0; v >>= 8 {
+			h = (h ^ uint32(v&0xff)) * prime
+			zeros--
+		}
+		h *= primes[zeros]
+	}
+	for _, c := range b {
+		h = (h ^ uint32(c)) * prime
+	}
+	return max(h, 1)
+}
+
+// primes are the powers of the prime of FNV-1a.
+var primes = func() (powers [9]uint32) {
+	powers[0] = 1
+	for i := range 8 {
+		powers[i+1] = powers[i] * 16777619
+	}
+	return powers
+}()

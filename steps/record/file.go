@@ -1,11 +1,11 @@
 package record
 
 import (
-	"bufio"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/servegate/pipeline/steps"
 )
@@ -55,13 +55,17 @@ type line struct {
 	Session  *int    `json:"session,omitempty"`
 }
 
+// compressors holds writers between runs: each has more than a megabyte of tables.
+var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
 // Write writes a run as a gzipped file of JSON lines: the header, then one line per request in the order of the
 // run. It sets all of h but Meta from the run. It does not sync; the caller owns the file.
 func Write(w io.Writer, h Header, run Run) error {
 	h.Schema, h.Duration, h.Audit, h.Goodput, h.Requests = Schema, run.Duration, run.Audit, run.Goodput, len(run.Requests)
-	zw := gzip.NewWriter(w)
-	bw := bufio.NewWriterSize(zw, 64<<10)
-	enc := json.NewEncoder(bw) // ends each value with a newline
+	zw, _ := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(zw)
+	zw.Reset(w)
+	enc := json.NewEncoder(zw) // ends each value with a newline
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(h); err != nil {
 		return fmt.Errorf("write the header of the records: %w", err)
@@ -70,9 +74,6 @@ func Write(w io.Writer, h Header, run Run) error {
 		if err := enc.Encode(pack(&run.Requests[i])); err != nil {
 			return fmt.Errorf("write the record of request %d: %w", run.Requests[i].Index, err)
 		}
-	}
-	if err := bw.Flush(); err != nil {
-		return fmt.Errorf("write the records: %w", err)
 	}
 	if err := zw.Close(); err != nil {
 		return fmt.Errorf("finish the records: %w", err)

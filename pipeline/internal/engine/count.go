@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/counted"
@@ -40,9 +41,9 @@ func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, t *count
 	if run.Metrics == nil || cell.Workload.Answers != nil || cell.Workload.Load.Search != nil { // a search's probes have different loads
 		return nil
 	}
-	missing := t.Count(metric.All(), r.plan.Measures, run.Metrics)
+	missing := t.Count(allMetrics(), r.plan.Measures, run.Metrics)
 	r.warnLabels(s.Target, t.Programs())
-	for _, x := range counted.Exceeded(metric.All(), cell.Workload.Dataset, run.Metrics) {
+	for _, x := range counted.Exceeded(allMetrics(), cell.Workload.Dataset, run.Metrics) {
 		r.warn(fmt.Sprintf("%s: the %s is %.0f %%, where the workload implies at most %.0f %%: %s",
 			cellOf(s.Target, result.Coordinates(cell.Values, " ")), strings.ToLower(x.Metric.Label), 100*x.Value, 100*x.Most,
 			x.Metric.Implied.Exceeded))
@@ -65,6 +66,9 @@ func (r *runner) countRun(s *server, bm plan.Benchmark, cell plan.Cell, t *count
 	}
 	return nil
 }
+
+// allMetrics returns the registry of metrics, which each run reads.
+var allMetrics = sync.OnceValue(metric.All)
 
 // needs returns a gate that judges a benchmark by a metric.
 func (r *runner) needs(benchmark, id string) (plan.Gate, bool) {

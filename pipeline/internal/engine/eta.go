@@ -16,6 +16,7 @@ type eta struct {
 	start  time.Time
 	launch float64            // estimate of one launch, seconds
 	cell   map[string]float64 // estimate of one run
+	most   float64            // the longest estimate of a run
 	lanes  float64            // repeats at a time
 
 	mu       sync.Mutex
@@ -42,6 +43,7 @@ func newETA(p *plan.Plan, now func() time.Time) *eta {
 	for _, b := range p.Benchmarks {
 		for _, c := range b.Cells {
 			e.cell[c.Hash] = c.Seconds / scale
+			e.most = max(e.most, e.cell[c.Hash])
 		}
 	}
 	for _, r := range p.Repeats {
@@ -162,10 +164,7 @@ func (e *eta) estimate() (elapsed, left float64) {
 	}
 	starts, runs := float64(max(0, e.launches))*start, max(0, e.runs)*correction
 	// The current start or run has taken the time since the last end, at most the longest one.
-	longest := start
-	for _, cell := range e.cell {
-		longest = max(longest, cell*correction)
-	}
+	longest := max(start, e.most*correction)
 	begun := min(now.Sub(e.last).Seconds(), longest, (starts+runs)/e.lanes)
 	return now.Sub(e.start).Seconds(), max(0, (starts+runs)/e.lanes-begun)
 }

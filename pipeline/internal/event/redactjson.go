@@ -87,10 +87,17 @@ func (r *Redactor) Value(v any) {
 	if r == nil {
 		return
 	}
-	r.value(reflect.ValueOf(v))
+	m := valueMasker{r, map[string]bool{}}
+	m.value(reflect.ValueOf(v))
 }
 
-func (r *Redactor) value(v reflect.Value) {
+// valueMasker masks a value. The names of figures, which return in each run of a document, are searched once.
+type valueMasker struct {
+	*Redactor
+	clean map[string]bool
+}
+
+func (r valueMasker) value(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
@@ -120,7 +127,11 @@ func (r *Redactor) value(v reflect.Value) {
 }
 
 // entries masks a map, whose entries cannot be changed in place.
-func (r *Redactor) entries(m reflect.Value) {
+func (r valueMasker) entries(m reflect.Value) {
+	if figures, ok := reflect.TypeAssert[map[string]float64](m); ok {
+		r.figures(figures)
+		return
+	}
 	for _, key := range m.MapKeys() {
 		k, value := reflect.New(key.Type()).Elem(), reflect.New(m.Type().Elem()).Elem()
 		k.Set(key)
@@ -129,5 +140,21 @@ func (r *Redactor) entries(m reflect.Value) {
 		r.value(value)
 		m.SetMapIndex(key, reflect.Value{})
 		m.SetMapIndex(k, value)
+	}
+}
+
+// figures masks the names of figures.
+func (r valueMasker) figures(m map[string]float64) {
+	for name, x := range m {
+		if r.clean[name] {
+			continue
+		}
+		masked := r.String(name)
+		if masked == name {
+			r.clean[name] = true
+			continue
+		}
+		delete(m, name)
+		m[masked] = x
 	}
 }

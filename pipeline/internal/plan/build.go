@@ -74,6 +74,7 @@ func Build(cfg *config.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	}
 	p.Measures = cfg.Measures
 	p.Benchmarks = b.benchmarks()
+	p.cells = cellsOf(p.Benchmarks)
 	p.Targets = b.targets(p.Benchmarks)
 	p.Gates = b.gates(p)
 	p.Sides = b.sides(p)
@@ -216,9 +217,10 @@ func (b *builder) kept(src *config.Benchmark) []Cell {
 		if g.Benchmark != src.Addr || base == nil || base.Kind != result.BaselinePaired {
 			continue
 		}
+		bases := basesOf(all, base.Axis, base.Value)
 		for _, i := range g.Cells {
 			_, rest := result.SplitAxis(all[i].Values, base.Axis)
-			if partner := partner(all, base.Axis, base.Value, rest); keep[all[i].Hash] && partner != "" {
+			if partner := bases[result.CoordinatesKey(rest)]; keep[all[i].Hash] && partner != "" {
 				keep[partner] = true
 			}
 		}

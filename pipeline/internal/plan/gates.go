@@ -55,6 +55,7 @@ func (b *builder) comparisons(src *config.Gate, g Gate, p *Plan) (out []Comparis
 	for _, c := range p.Benchmarks[planned].Cells {
 		kept[c.Hash] = c
 	}
+	bases := basesOf(p.Benchmarks[planned].Cells, g.Axis, g.BaseValue)
 	launches := map[[2]string]bool{} // of the comparisons so far
 	for _, i := range src.Cells {
 		head := b.cell(source, source.Cells[i])
@@ -72,7 +73,7 @@ func (b *builder) comparisons(src *config.Gate, g Gate, p *Plan) (out []Comparis
 				continue // the base itself
 			}
 			c.HeadValue, c.BaseValue, c.Values = headValue, g.BaseValue, rest
-			c.Base = partner(p.Benchmarks[planned].Cells, g.Axis, g.BaseValue, rest)
+			c.Base = bases[result.CoordinatesKey(rest)]
 		}
 		targets := [2]string{kept[c.Base].Target, kept[c.Head].Target}
 		c.SameLaunches = launches[targets]
@@ -137,16 +138,15 @@ func (p *Plan) Test(g Gate) *gates.Test {
 	return tests.Named(g.TestName)
 }
 
-// partner returns the cell with the base's value on the axis and the same other coordinates; "" if the matrix
-// excludes it.
-func partner(cells []Cell, axis, base string, rest []result.AxisValue) string {
+// basesOf returns the hashes of the cells with the base's value on the axis, by the key of their other coordinates.
+func basesOf(cells []Cell, axis, base string) map[string]string {
+	out := map[string]string{}
 	for _, c := range cells {
-		value, others := result.SplitAxis(c.Values, axis)
-		if value == base && slices.Equal(others, rest) {
-			return c.Hash
+		if value, rest := result.SplitAxis(c.Values, axis); value == base {
+			out[result.CoordinatesKey(rest)] = c.Hash
 		}
 	}
-	return ""
+	return out
 }
 
 // families counts the tests that can fail the file, by the group over which Holm's procedure corrects. Gates

@@ -73,6 +73,9 @@ type Plan struct {
 	Cluster *Cluster `json:"cluster,omitempty"`
 	// Config is the evaluated file that the plan was made from; nil in a plan that was read from a run directory.
 	Config *config.Config `json:"-"`
+
+	// cells finds a cell without a search through thousands: nil, or possibly that of a plan with more cells.
+	cells map[string]cellAt
 }
 
 // Step is a step that runs before the first launch, in order.

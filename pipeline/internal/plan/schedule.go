@@ -158,14 +158,33 @@ func (p *Plan) PassesOf(benchmark string) int { return max(p.benchmark(benchmark
 
 // Cell returns a planned cell by its hash, with its benchmark.
 func (p *Plan) Cell(hash string) (Benchmark, Cell, bool) {
-	for _, b := range p.Benchmarks {
-		for _, c := range b.Cells {
-			if c.Hash == hash {
-				return b, c, true
+	if at, ok := p.cells[hash]; ok && at.benchmark < len(p.Benchmarks) {
+		if b := p.Benchmarks[at.benchmark]; at.cell < len(b.Cells) && b.Cells[at.cell].Hash == hash {
+			return b, b.Cells[at.cell], true
+		}
+	}
+	for i := range p.Benchmarks { // of a plan that was read, or derived from another
+		for j := range p.Benchmarks[i].Cells {
+			if p.Benchmarks[i].Cells[j].Hash == hash {
+				return p.Benchmarks[i], p.Benchmarks[i].Cells[j], true
 			}
 		}
 	}
 	return Benchmark{}, Cell{}, false
+}
+
+// cellAt is the position of a cell in a plan.
+type cellAt struct{ benchmark, cell int }
+
+// cellsOf returns where the cells of benchmarks are, by their hashes.
+func cellsOf(benchmarks []Benchmark) map[string]cellAt {
+	at := map[string]cellAt{}
+	for i, b := range slices.Backward(benchmarks) { // the first of a hash has priority
+		for j, c := range slices.Backward(b.Cells) {
+			at[c.Hash] = cellAt{i, j}
+		}
+	}
+	return at
 }
 
 // Reschedule lays out the repeats of the plan's benchmarks anew and estimates their cost, for callers that

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
@@ -13,15 +14,20 @@ type masked struct {
 	redact *event.Redactor
 }
 
-// Handle masks an event in its JSON form, which contains every field as text. It drops an event that cannot be
-// converted, rather than show a secret.
+// Handle masks an event in its JSON form, which contains every field as text. It passes on an event without secrets as
+// it is, and drops an event that cannot be converted, rather than show a secret.
 func (m masked) Handle(e event.Event) {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return
 	}
+	masked := m.redact.JSON(text)
+	if bytes.Equal(masked, text) {
+		m.next.Handle(e)
+		return
+	}
 	var clean event.Event
-	if json.Unmarshal(m.redact.JSON(text), &clean) == nil {
+	if json.Unmarshal(masked, &clean) == nil {
 		m.next.Handle(clean)
 	}
 }
