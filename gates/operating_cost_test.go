@@ -57,5 +57,5 @@ func costs() chart {
 
 // thrifty is a file that is judged by a sequence of five looks as a run with a budget takes them.
 func thrifty(name string, draw func(s *simulator) gates.Family) *scenario {
-	return &scenario{name, func(s *simulator) (ending, error) { return spend(draw(s), fiveLooks, true) }}
+	return &scenario{name, func(s *simulator) (ending, error) { return spend(draw(s), fiveLooks, true, nil) }}
 }
