@@ -121,16 +121,21 @@ func (m *namespace) grant(t *testing.T, to rbac.Subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	user := to.Name
-	if to.Kind == "ServiceAccount" {
-		user = "system:serviceaccount:" + to.Namespace + ":" + to.Name
+	m.awaitRights(t, to)
+}
+
+// awaitRights waits until the API server has heard of a Role, a moment after it has stored it.
+func (m *namespace) awaitRights(t *testing.T, of rbac.Subject) {
+	t.Helper()
+	user := of.Name
+	if of.Kind == "ServiceAccount" {
+		user = "system:serviceaccount:" + of.Namespace + ":" + of.Name
 	}
 	review := &authorization.SubjectAccessReview{Spec: authorization.SubjectAccessReviewSpec{
 		User: user, ResourceAttributes: &authorization.ResourceAttributes{Namespace: m.name, Verb: "create", Resource: "pods"},
 	}}
-	// the API server hears of a Role a moment after it has stored it
 	if !within(time.Minute, 100*time.Millisecond, func() bool {
-		now, err := m.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, meta.CreateOptions{})
+		now, err := m.client.AuthorizationV1().SubjectAccessReviews().Create(context.Background(), review, meta.CreateOptions{})
 		return err == nil && now.Status.Allowed
 	}) {
 		t.Fatalf("%s never got its rights", user)
@@ -559,6 +564,30 @@ func TestKubernetes(t *testing.T) {
 			}
 			return m.run(t)
 		}},
+		{"rights taken away during a run", 4, "see that the RoleBinding of this user is still there", func(t *testing.T,
+			m *namespace) (string, int) {
+			t.Helper()
+			bindings := m.client.RbacV1().RoleBindings(m.name)
+			binding, err := bindings.Get(ctx, "pipeline", meta.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, code := m.meanwhile(t, runStarts, func(*os.Process) {
+				if err := bindings.Delete(ctx, binding.Name, meta.DeleteOptions{}); err != nil {
+					t.Error(err)
+				}
+			}, many...)
+			binding.ResourceVersion = ""
+			if _, err := bindings.Create(ctx, binding, meta.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			m.awaitRights(t, binding.Subjects[0])
+			cmd, out := m.command(t, "cleanup", "--kubernetes", "--kube-namespace", m.name)
+			if err := cmd.Run(); err != nil || !strings.Contains(out.String(), "deleted Job pipeline-run-") {
+				t.Errorf("with its rights again: %v\n%s", err, out)
+			}
+			return text, code
+		}},
 		{"a pull secret that is not there, with images that are", 0, "does not have nope of pull_secrets", func(t *testing.T,
 			m *namespace) (string, int) {
 			t.Helper()
@@ -567,7 +596,7 @@ func TestKubernetes(t *testing.T) {
 		}},
 		{"its namespace deleted", 4, "is being deleted, and with it the run", func(t *testing.T, m *namespace) (string, int) {
 			t.Helper()
-			return m.meanwhile(t, `"type":"run_start"`, func(*os.Process) {
+			return m.meanwhile(t, runStarts, func(*os.Process) {
 				if err := m.client.CoreV1().Namespaces().Delete(ctx, m.name, meta.DeleteOptions{}); err != nil {
 					t.Fatal(err)
 				}

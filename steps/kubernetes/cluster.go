@@ -165,6 +165,8 @@ func (c *cluster) ask(ctx context.Context, request func(context.Context) error) 
 		case err == nil:
 			return nil
 		case c.granted && denied(err) && max(time.Since(began), c.denials.goesOn(time.Now(), grantWait)) < grantWait:
+		case denied(err):
+			return &deniedError{err}
 		case !silent(err):
 			return err
 		case ctx.Err() != nil:
@@ -186,6 +188,20 @@ const grantWait = time.Minute
 func denied(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ")
 }
+
+// deniedError adds the advice for a lost right to an API server's denial.
+type deniedError struct{ error }
+
+// regrant is that advice.
+const regrant = "; see that the RoleBinding of this user is still there, `pipeline init --kubernetes` writes it"
+
+// Error returns the server's words and the advice. If both are longer than maxReason, the words lose their end.
+func (e *deniedError) Error() string {
+	return steps.Line(e.error.Error(), maxReason-len("…"+regrant)) + regrant
+}
+
+// Unwrap returns the server's error.
+func (e *deniedError) Unwrap() error { return e.error }
 
 // silent reports whether an error is not a decision of the API server: the server is unreachable or busy.
 func silent(err error) bool {
@@ -209,9 +225,6 @@ func silent(err error) bool {
 // nameResources is the advice for a quota that requires resource amounts.
 const nameResources = "; set resources and load_resources in the kubernetes block"
 
-// regrant is the advice for a right that was lost during a run.
-const regrant = "; see that the RoleBinding of this user is still there, `pipeline init --kubernetes` writes it"
-
 // refusal converts a rejection by the API server to the loss of a place, in the server's words.
 func refusal(err error) error {
 	switch {
@@ -221,8 +234,6 @@ func refusal(err error) error {
 		return evicted(steps.EvictionQuota, steps.Line(err.Error(), maxReason-len(nameResources))+nameResources)
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		return evicted(steps.EvictionQuota, err.Error())
-	case denied(err):
-		return evicted(steps.EvictionForbidden, steps.Line(err.Error(), maxReason-len(regrant))+regrant)
 	case apierrors.IsForbidden(err):
 		return evicted(steps.EvictionForbidden, err.Error())
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):

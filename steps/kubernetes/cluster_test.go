@@ -47,7 +47,8 @@ func TestRights(t *testing.T) {
 // TestRightsLost: a run whose rights are taken away says what to do, and waits a minute once and not for each
 // request.
 func TestRightsLost(t *testing.T) {
-	denial := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New(`User "bench" cannot delete resource`))
+	denial := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p",
+		errors.New(`User "bench" cannot delete resource`+strings.Repeat(" in its namespace", maxReason)))
 	synctest.Test(t, func(t *testing.T) {
 		opt := Options{}
 		opt.complete()
@@ -66,7 +67,7 @@ func TestRightsLost(t *testing.T) {
 				t.Errorf("request %d took %s", i, took)
 			}
 			e, _ := errors.AsType[*steps.EvictionError](err)
-			if step.answer != nil && (e == nil || e.Class != steps.EvictionForbidden || !strings.Contains(e.Reason, "see that the RoleBinding")) {
+			if step.answer != nil && (e == nil || e.Class != steps.EvictionForbidden || !strings.HasSuffix(e.Reason, regrant)) {
 				t.Errorf("request %d: %v", i, err)
 			}
 		}

@@ -170,6 +170,27 @@ func TestServerDeleted(t *testing.T) {
 	}
 }
 
+// TestStopDenied: a server that this user may no longer stop says which right is missing and what to do.
+func TestStopDenied(t *testing.T) {
+	r := started(t)
+	pod, err := r.Tasks(0).place(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fakeOf(r).PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, pod.Name,
+			errors.New(`User "bench" cannot delete resource "pods" in API group "" in the namespace "bench"`))
+	})
+	s := &Server{run: r, pod: pod, process: steps.Process{Name: "s"}, done: make(chan struct{}), cancel: func() {}}
+	close(s.done)
+	err = s.Stop(t.Context())
+	for _, want := range []string{"its Pod " + pod.Name + " may still run", `cannot delete resource "pods"`, "see that the RoleBinding of this user"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // TestTunnelsForgotten: a run of many launches keeps the tunnels of the servers that it has.
 func TestTunnelsForgotten(t *testing.T) {
 	r := started(t)
