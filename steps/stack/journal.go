@@ -19,11 +19,12 @@ type Record struct {
 	Server string `json:"server"`
 	// Owner is the program that started it.
 	Owner string `json:"owner"`
-	// Down is the command that removes it, in Dir, with Env besides the environment of whoever runs it. Secrets are not
-	// recorded.
+	// Down is the command that removes it, in Dir, with Env besides the environment of whoever runs it.
 	Down []string `json:"down"`
 	Dir  string   `json:"dir"`
 	Env  []string `json:"env,omitempty"`
+	// Secrets names the variables of Env whose values are not recorded.
+	Secrets []string `json:"secrets,omitempty"`
 }
 
 // Journal keeps records as files in a folder of the user.

@@ -23,6 +23,8 @@ const (
 	lookTimeout    = 30 * time.Second
 	// grace is the time between the request to end and the kill of a command.
 	grace = 5 * time.Second
+	// logsWait is how long down waits for the first output of logs: a tool may need seconds to find the stack.
+	logsWait = 10 * time.Second
 	// maxOutputs limits the file that up writes, maxReason the words of lost.
 	maxOutputs = 64 << 10
 	maxReason  = 300
@@ -53,8 +55,8 @@ func (launcher) Name() string { return Name }
 // Capabilities implements steps.Launcher.
 func (launcher) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
 
-// Start renders what up applies, records the launch, runs up to its end and reads its outputs. If up fails, down runs before
-// Start returns.
+// Start renders what up applies, records the launch, runs up to its end and reads its outputs. If up fails, logs and down run
+// before Start returns.
 func (l launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
 	id, err := newID()
 	if err != nil {
@@ -63,7 +65,9 @@ func (l launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (st
 	r := &running{launcher: l, id: id, log: log, done: make(chan struct{}), dir: l.spec.Path(l.opt.Dir, ".")}
 	record := Record{ID: id, RunID: l.opt.RunID, Server: l.spec.Addr, Owner: l.opt.Owner, Down: l.spec.Stack.Down, Dir: r.dir}
 	for _, e := range l.spec.Env {
-		if !e.Secret {
+		if e.Secret {
+			record.Secrets = append(record.Secrets, e.Name)
+		} else {
 			record.Env = append(record.Env, e.Name+"="+e.Value)
 		}
 	}
@@ -73,10 +77,13 @@ func (l launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (st
 	if err := l.opt.Journal.Add(record); err != nil {
 		return nil, err
 	}
-	if err := r.up(ctx, p.Argv); err != nil {
-		return nil, errors.Join(fmt.Errorf("up: %w", err), r.Stop(context.WithoutCancel(ctx)))
+	failed := r.up(ctx, p.Argv)
+	if ctx.Err() == nil {
+		r.followLogs(ctx)
 	}
-	r.followLogs(ctx)
+	if failed != nil {
+		return nil, errors.Join(fmt.Errorf("up: %w", failed), r.Stop(context.WithoutCancel(ctx)))
+	}
 	return r, nil
 }
 
@@ -97,6 +104,8 @@ type running struct {
 	outputs map[string]string
 	applied *steps.Applied
 	follow  steps.Child // of logs, nil without
+	// logged is closed once logs has printed something.
+	logged chan struct{}
 
 	mu   sync.Mutex
 	down bool
@@ -176,12 +185,41 @@ func (r *running) followLogs(ctx context.Context) {
 	if len(r.spec.Stack.Logs) == 0 {
 		return
 	}
-	child, err := r.opt.Spawner.Spawn(ctx, r.command(r.spec.Stack.Logs, r.log))
+	out := &notifier{to: r.log, written: make(chan struct{})}
+	child, err := r.opt.Spawner.Spawn(ctx, r.command(r.spec.Stack.Logs, out))
 	if err != nil {
 		fmt.Fprintf(r.log, "logs: %v\n", err)
 		return
 	}
-	r.follow = child
+	r.follow, r.logged = child, out.written
+}
+
+// notifier closes written at the first Write.
+type notifier struct {
+	to      io.Writer
+	once    sync.Once
+	written chan struct{}
+}
+
+// Write forwards p.
+func (n *notifier) Write(p []byte) (int, error) {
+	defer n.once.Do(func() { close(n.written) })
+	return n.to.Write(p)
+}
+
+// awaitLogs waits until logs has printed something or has ended, so that down does not remove a log before it is read.
+func (r *running) awaitLogs(ctx context.Context) {
+	if r.follow == nil {
+		return
+	}
+	t := time.NewTimer(logsWait)
+	defer t.Stop()
+	select {
+	case <-r.logged:
+	case <-r.follow.Done():
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }
 
 // BaseURL returns the url that up wrote.
@@ -193,13 +231,14 @@ func (r *running) Done() <-chan struct{} { return r.done }
 // ExitState returns "removed".
 func (r *running) ExitState() string { return "removed" }
 
-// Stop runs down. If it fails, the record stays and the next call, or cleanup, tries again.
+// Stop runs down once the log has begun. If it fails, the record stays and the next call, or cleanup, tries again.
 func (r *running) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down {
 		return nil
 	}
+	r.awaitLogs(ctx)
 	if err := r.run(ctx, r.command(r.spec.Stack.Down, r.log), commandTimeout); err != nil {
 		return fmt.Errorf("down of %s, which pipeline cleanup repeats: %w", r.id, err)
 	}
@@ -253,8 +292,9 @@ func (r *running) evicted(ctx context.Context) error {
 	return &steps.EvictionError{Class: steps.EvictionStackLost, Reason: reason}
 }
 
-// Clean runs the down of records that pick selects, and returns those that it removed.
-func (j Journal) Clean(ctx context.Context, spawner steps.Spawner, log io.Writer, pick func(Record) bool) ([]Record, error) {
+// Clean runs the down of records that pick selects, and returns those that it removed. It takes secrets from getenv.
+func (j Journal) Clean(ctx context.Context, spawner steps.Spawner, log io.Writer, getenv func(name string) string,
+	pick func(Record) bool) ([]Record, error) {
 	all, err := j.Records()
 	var cleaned []Record
 	errs := []error{err}
@@ -266,6 +306,13 @@ func (j Journal) Clean(ctx context.Context, spawner steps.Spawner, log io.Writer
 		for _, word := range record.Env {
 			name, value, _ := strings.Cut(word, "=")
 			spec.Env = append(spec.Env, steps.EnvVar{Name: name, Value: value})
+		}
+		for _, name := range record.Secrets {
+			if value := getenv(name); value != "" {
+				spec.Env = append(spec.Env, steps.EnvVar{Name: name, Value: value, Secret: true})
+			} else {
+				fmt.Fprintf(log, "down of %s lacks %s: the record of a stack has no secrets; set it in the environment\n", record.ID, name)
+			}
 		}
 		r := &running{launcher: launcher{spec, Options{Spawner: spawner, Journal: j}}, id: record.ID, dir: record.Dir, log: log,
 			done: make(chan struct{})}

@@ -61,7 +61,7 @@ func (commands) Unprofiled(place.Process, bool) error {
 // Preflight implements Place. It removes what a killed part of this run left.
 func (c commands) Preflight(ctx context.Context) error {
 	interrupted := func(r stack.Record) bool { return r.RunID == c.opt.RunID && spawn.Gone(r.Owner) }
-	cleaned, err := c.journal.Clean(ctx, c.opt.Spawner, os.Stderr, interrupted)
+	cleaned, err := c.journal.Clean(ctx, c.opt.Spawner, os.Stderr, c.opt.Getenv, interrupted)
 	for _, r := range cleaned {
 		c.opt.Info(fmt.Sprintf("removed the stack %s of %s, which an interrupted part of this run left", r.ID, r.Server))
 	}
@@ -104,7 +104,7 @@ func clean(ctx context.Context, c place.Cleaning) (int, error) {
 	}
 	spawner := spawn.New(spawn.Options{Environ: c.Environ})
 	defer spawner.Close()
-	cleaned, err := journal.Clean(ctx, spawner, c.Err, pick)
+	cleaned, err := journal.Clean(ctx, spawner, c.Err, c.Getenv, pick)
 	for _, r := range cleaned {
 		fmt.Fprintf(c.Out, "removed the stack %s of %s\n", r.ID, r.Server)
 	}

@@ -71,13 +71,13 @@ func TestDownFails(t *testing.T) {
 	}
 	all, _ := journal.Records()
 	none := func(stack.Record) bool { return false }
-	if cleaned, err := journal.Clean(context.Background(), spawner, os.Stderr, none); err != nil || len(cleaned) != 0 {
+	if cleaned, err := journal.Clean(context.Background(), spawner, os.Stderr, os.Getenv, none); err != nil || len(cleaned) != 0 {
 		t.Errorf("%v, %v", cleaned, err)
 	}
 	if err := os.WriteFile(filepath.Join(all[0].Dir, all[0].ID+".gone"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cleaned, err := journal.Clean(context.Background(), spawner, os.Stderr, func(r stack.Record) bool { return r.RunID == "r" })
+	cleaned, err := journal.Clean(context.Background(), spawner, os.Stderr, os.Getenv, func(r stack.Record) bool { return r.RunID == "r" })
 	if err != nil || len(cleaned) != 1 || records(t, journal) != 0 {
 		t.Errorf("%v, %v, %d records", cleaned, err, records(t, journal))
 	}
