@@ -17,7 +17,7 @@
 #   .ci/kubernetes.sh down DIR                     stop all of it and remove what it made
 #
 # The API server is https://10.79.0.1:16443. DIR/admin.kubeconfig may do everything,
-# DIR/bench.kubeconfig nothing before a Role is bound to its user "bench". Each node has so many
+# DIR/bench.kubeconfig nothing before a Role is bound to its user "bench". DIR/bin/kubectl is kubectl. Each node has so many
 # nvidia.com/gpu that is fake that no test waits for one. A Pod's address is reached from the machine, too. There is
 # no DNS and no kube-proxy: of all Services only "kubernetes" has an address that works.
 set -euo pipefail
@@ -52,7 +52,7 @@ build() {
   rm -rf "$(dirname "$out")"/*.?????? # of builds that were killed
   new=$(mktemp -d "$out.XXXXXX")
   (cd "$source" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$new/" \
-    -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" . ./image ./pause sigs.k8s.io/kueue/cmd/kueue) || { rm -rf "$new"; return 1; }
+    -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" . ./image ./pause tool) || { rm -rf "$new"; return 1; }
   kueue=$(cd "$source" && go list -m -f '{{.Dir}}' sigs.k8s.io/kueue)/config/components
   install -D -m 644 -t "$new/resources" "$kueue"/crd/bases/*.yaml
   install -m 644 "$kueue/webhook/manifests.yaml" "$new/webhooks.yaml"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
@@ -27,14 +30,21 @@ type stackRig struct {
 	programs []string
 	// left lists what the tool has of the launches of a folder, besides processes and records.
 	left func(t *testing.T, folder string) []string
-	// rob removes a launch by other means than its down.
-	rob func(t *testing.T, folder string)
-	// lost are words of what its command lost prints then, logged words of its server's log.
-	lost, logged string
+	// losses are ways to remove a launch other than its down.
+	losses []stackLoss
 	// differ is a line of what the slow head applies, without the mark of a difference.
 	differ string
 	// pause is the time between the moments of a launch at which the program is killed.
 	pause time.Duration
+}
+
+// stackLoss is a way to lose a launch.
+type stackLoss struct {
+	name string
+	// rob removes the launches of a folder.
+	rob func(t *testing.T, folder string)
+	// words are what the command lost prints then.
+	words string
 }
 
 // TestStack: servers of a shell script are measured, compared, lost and removed.
@@ -48,9 +58,9 @@ func TestStack(t *testing.T) {
 		return left
 	}
 	stackRig{
-		args: []string{"shell.hcl", "--var", "program=" + lookup(t, "pipeline")}, left: files, lost: "somebody removed pipeline-",
-		logged: "Starting vLLM API server", differ: `settings: {"slowdown":4}`, pause: 70 * time.Millisecond,
-		rob: func(_ *testing.T, folder string) {
+		args: []string{"shell.hcl", "--var", "program=" + lookup(t, "pipeline")}, left: files,
+		differ: `settings: {"slowdown":16}`, pause: 70 * time.Millisecond,
+		losses: []stackLoss{{"process", func(_ *testing.T, folder string) {
 			for _, path := range files(t, folder) {
 				if group, err := os.ReadFile(path); err == nil && filepath.Ext(path) == ".pid" {
 					n, _ := strconv.Atoi(strings.TrimSpace(string(group)))
@@ -58,7 +68,7 @@ func TestStack(t *testing.T) {
 					_ = syscall.Kill(-n, syscall.SIGKILL)
 				}
 			}
-		},
+		}, "somebody removed pipeline-"}},
 	}.test(t)
 }
 
@@ -87,15 +97,56 @@ func TestStackOfCompose(t *testing.T) {
 	}
 	stackRig{
 		args: []string{"compose.hcl", "--var", "image=" + image}, owned: true, programs: []string{"docker-compose"},
-		lost:   "somebody removed the container of pipeline-",
-		logged: "Starting vLLM API server", differ: `PIPELINE_SIMULATE: '{"slowdown":4}'`, pause: 300 * time.Millisecond,
+		differ: `PIPELINE_SIMULATE: '{"slowdown":16}'`, pause: 300 * time.Millisecond,
 		left: func(t *testing.T, folder string) []string {
 			t.Helper()
 			return append(containers(t, folder), ask(t, "network", "ls", "--quiet", "--filter", "label=owner="+ownerOf(folder))...)
 		},
-		rob: func(t *testing.T, folder string) {
+		losses: []stackLoss{{"container", func(t *testing.T, folder string) {
 			t.Helper()
 			ask(t, append([]string{"rm", "--force"}, containers(t, folder)...)...)
+		}, "somebody removed the container of pipeline-"}},
+	}.test(t)
+}
+
+// TestStackOfKustomize does the same with Deployments that kubectl applies from kustomizations.
+func TestStackOfKustomize(t *testing.T) {
+	t.Parallel()
+	r := needKubernetes(t)
+	namespaces := func(t *testing.T, folder string) (found []string) {
+		t.Helper()
+		list, err := r.client.CoreV1().Namespaces().List(t.Context(), meta.ListOptions{LabelSelector: "owner=" + ownerOf(folder)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range list.Items {
+			found = append(found, n.Name)
+		}
+		return found
+	}
+	each := func(do func(t *testing.T, namespace string) error) func(*testing.T, string) {
+		return func(t *testing.T, folder string) {
+			t.Helper()
+			for _, name := range namespaces(t, folder) {
+				if err := do(t, name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	stackRig{
+		args:  []string{"kustomize.hcl", "--var", "kubeconfig=" + filepath.Join(r.dir, "admin.kubeconfig")},
+		owned: true, programs: []string{filepath.Join(r.dir, "bin", "kubectl")}, left: namespaces,
+		differ: `value: '{"slowdown":16}'`, pause: 500 * time.Millisecond,
+		losses: []stackLoss{
+			{"namespace", each(func(t *testing.T, name string) error {
+				t.Helper()
+				return r.client.CoreV1().Namespaces().Delete(t.Context(), name, meta.DeleteOptions{})
+			}), "somebody deleted namespace pipeline-"},
+			{"Pod", each(func(t *testing.T, name string) error {
+				t.Helper()
+				return r.client.CoreV1().Pods(name).DeleteCollection(t.Context(), meta.DeleteOptions{}, meta.ListOptions{})
+			}), "Killing: Stopping container server"},
 		},
 	}.test(t)
 }
@@ -120,7 +171,7 @@ func (r stackRig) test(t *testing.T) {
 		folder := r.folder(t)
 		text, code := r.run(t, folder, "--var", "repeats=3")
 		doc := r.measured(t, folder, text)
-		if code != 0 || doc.Verdict != result.Pass {
+		if code != 0 || doc.Verdict != result.Pass && doc.Verdict != result.Inconclusive { // on a busy machine
 			t.Errorf("exit status %d, verdict %q\n%s", code, doc.Verdict, text)
 		}
 		sides := doc.AppliedSides()
@@ -133,50 +184,49 @@ func (r stackRig) test(t *testing.T) {
 	t.Run("slower", func(t *testing.T) {
 		t.Parallel()
 		folder := r.folder(t)
-		text, code := r.run(t, folder, "--var", "repeats=3", "--var", "head=4")
+		text, code := r.run(t, folder, "--var", "repeats=3", "--var", "head=16")
 		doc := r.measured(t, folder, text)
 		if code != 1 || doc.Verdict != result.Regression {
 			t.Errorf("exit status %d, verdict %q\n%s", code, doc.Verdict, text)
 		}
 		report, err := os.ReadFile(filepath.Join(folder, "out", "report.md"))
-		if err != nil || !strings.Contains(string(report), r.differ) || strings.Contains(string(report), "abcd1234") {
-			t.Errorf("the report has not the difference of what was applied, or a secret: %v\n%s", err, report)
+		if err != nil || !r.applies(string(report)) {
+			t.Errorf("the report lacks the difference of what was applied, or has a secret: %v\n%s", err, report)
 		}
-		plan, code := finished(r.command(t, folder, "plan", "--launch", "--var", "head=4"))
-		if code != 0 || !strings.Contains(plan, "+") || !strings.Contains(plan, r.differ) || strings.Contains(plan, "abcd1234") {
-			t.Errorf("plan --launch has not the difference of what would be applied, or a secret: exit status %d\n%s", code, plan)
+		plan, code := finished(r.command(t, folder, "plan", "--launch", "--var", "head=16"))
+		if code != 0 || !r.applies(plan) {
+			t.Errorf("plan --launch lacks the difference of what would be applied, or has a secret: exit status %d\n%s", code, plan)
 		}
 		logs, err := filepath.Glob(filepath.Join(folder, "out", "logs", "*.log"))
 		if err != nil || len(logs) != 6 {
 			t.Fatalf("logs: %v, %v", logs, err)
 		}
-		// A command that is slow to follow the log may begin after a short launch has ended.
-		holds := func(file string) bool {
-			log, err := os.ReadFile(file)
-			return err == nil && strings.Contains(string(log), r.logged)
-		}
-		if !slices.ContainsFunc(logs, holds) {
-			t.Errorf("none of %q holds the log of the stack", logs)
+		for _, file := range logs {
+			if log, err := os.ReadFile(file); err != nil || !strings.Contains(string(log), "Starting vLLM API server") {
+				t.Errorf("%s lacks the log of the stack: %v\n%s", file, err, log)
+			}
 		}
 		r.gone(t, folder)
 	})
-	t.Run("lost", func(t *testing.T) {
-		t.Parallel()
-		folder := r.folder(t)
-		cmd, out := r.command(t, folder, "run", "--out", "out", "--progress", "plain")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if !within(3*time.Minute, 10*time.Millisecond, fileHolds(filepath.Join(folder, "out", "events.jsonl"), `"type":"run_start"`)) {
-			t.Errorf("no run began\n%s", out)
-		}
-		r.rob(t, folder)
-		err := cmd.Wait()
-		if code := exitStatus(t, err); code != 4 || !strings.Contains(out.String(), r.lost) {
-			t.Errorf("exit status %d, want 4 and %q\n%s", code, r.lost, out)
-		}
-		r.gone(t, folder)
-	})
+	for _, loss := range r.losses {
+		t.Run("lost "+loss.name, func(t *testing.T) {
+			t.Parallel()
+			folder := r.folder(t)
+			cmd, out := r.command(t, folder, "run", "--out", "out", "--progress", "plain", "--var", "requests=400")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if !within(3*time.Minute, 10*time.Millisecond, fileHolds(filepath.Join(folder, "out", "events.jsonl"), runStarts)) {
+				t.Errorf("no run began\n%s", out)
+			}
+			loss.rob(t, folder)
+			err := cmd.Wait()
+			if code := exitStatus(t, err); code != 4 || !strings.Contains(out.String(), loss.words) {
+				t.Errorf("exit status %d, want 4 and %q\n%s", code, loss.words, out)
+			}
+			r.gone(t, folder)
+		})
+	}
 	t.Run("killed", func(t *testing.T) {
 		t.Parallel()
 		times, _ := strconv.Atoi(os.Getenv("PIPELINE_STACK_TIMES"))
@@ -184,6 +234,14 @@ func (r stackRig) test(t *testing.T) {
 			r.kill(t, i)
 		}
 	})
+}
+
+// applies reports whether a text has the difference of what the sides apply, and not the secret in it.
+func (r stackRig) applies(text string) bool {
+	secret := "abcd1234efgh5678"
+	return slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool {
+		return strings.HasPrefix(strings.TrimSpace(line), "+") && strings.HasSuffix(line, r.differ)
+	}) && !strings.Contains(text, secret) && !strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret)))
 }
 
 // kill kills the program at the i-th moment of its first launch: cleanup, and a run that goes on, remove what it left.

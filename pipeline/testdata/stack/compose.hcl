@@ -10,7 +10,7 @@ variable "owner" {
 }
 
 server "stack" "sut" {
-  for_each = { base = "1", head = var.head }
+  for_each = { base = "4", head = var.head }
 
   up = ["sh", "-ec", <<-EOT
     docker-compose -p "$PIPELINE_STACK" up -d

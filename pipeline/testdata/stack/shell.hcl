@@ -3,7 +3,7 @@
 variable "program" { type = string }
 
 server "stack" "sut" {
-  for_each = { base = "1", head = var.head }
+  for_each = { base = "4", head = var.head }
   up       = ["./stack.sh", "up", each.value]
   down     = ["./stack.sh", "down"]
   render   = ["./stack.sh", "render", each.value]
