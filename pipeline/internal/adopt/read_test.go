@@ -34,7 +34,12 @@ func TestRead(t *testing.T) {
 			source: sweepOf("vllm serve m --max-model-len 1 --max-model-len 2 --seed 3", `[{"max_model_len": 4096}]`),
 			has:    "max_model_len = 4096", hasNot: "the flag is given again",
 		},
-		"a sweep over an empty file":   {source: sweepOf("vllm serve m", "# none"), err: "has neither a list", without: "%!"},
+		"a sweep over an empty file": {source: sweepOf("vllm serve m", "# none"), err: "has neither a list", without: "%!"},
+		"a recipe of workers that no deployment models": {
+			source: adopt.Source{Data: []byte("model: {path: m}\nbackend: {type: trtllm, trtllm_config: {prefill: {}, decode: {}}}\n" +
+				"resources: {gpus_per_node: 8, prefill_workers: 1, decode_workers: 1, gpus_per_prefill: 1, gpus_per_decode: 1}")},
+			err: "does not model the prefill and decode workers of trtllm",
+		},
 		"a sweep over an empty object": {source: sweepOf("vllm serve m", "{}"), err: "has neither a list"},
 	} {
 		t.Run(name, func(t *testing.T) {

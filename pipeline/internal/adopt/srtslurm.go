@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -21,10 +22,17 @@ var srtSlurm = form{
 	read: (*Definition).srtSlurm,
 }
 
-// srtEngines are the programs of its engines.
-var srtEngines = map[string][]string{
-	"vllm": {"vllm", "serve"}, "sglang": {"python3", "-m", "sglang.launch_server", "--model-path"},
-	"trtllm": {"trtllm-serve"},
+// srtEngine describes an engine of its recipes.
+type srtEngine struct {
+	program []string
+	// connector of prefill and decode workers unless the recipe names one, and their router; "" if no deployment models them.
+	connector, router string
+}
+
+var srtEngines = map[string]srtEngine{
+	"vllm":   {[]string{"vllm", "serve"}, "nixl", "nixl"},
+	"sglang": {[]string{"python3", "-m", "sglang.launch_server", "--model-path"}, "mooncake", "sglang"},
+	"trtllm": {program: []string{"trtllm-serve"}},
 }
 
 // srtRole describes the workers of one role that a recipe asks for.
@@ -41,11 +49,6 @@ type srtRecipe struct {
 	resources         *fields
 }
 
-// srtRouters names, for each engine, its connector unless the recipe names one, and the router for prefill and decode.
-var srtRouters = map[string]struct{ connector, router string }{
-	"vllm": {"nixl", "nixl"}, "sglang": {"mooncake", "sglang"},
-}
-
 func (d *Definition) srtSlurm(s *source) error {
 	root := fieldsOf(s.first(), "")
 	root.take("schema")
@@ -55,12 +58,13 @@ func (d *Definition) srtSlurm(s *source) error {
 	if err != nil {
 		return err
 	}
-	if _, known := srtEngines[recipe.engine]; !known {
+	engine, known := srtEngines[recipe.engine]
+	if !known {
 		return fmt.Errorf("its engine %q is unknown: start it by a command line, as kind openai", recipe.engine)
 	}
-	if _, paired := recipe.roles["prefill"]; paired && recipe.engine == "trtllm" {
-		return fmt.Errorf("a deployment does not model TensorRT-LLM's prefill and decode workers: start srtctl by the commands of a " +
-			"server \"stack\", see docs/stacks.md")
+	if _, paired := recipe.roles["prefill"]; paired && engine.router == "" {
+		return fmt.Errorf("a deployment does not model the prefill and decode workers of %s: start srtctl by the commands of a "+
+			"server \"stack\", see docs/stacks.md", recipe.engine)
 	}
 	path, image := textOf(model.take("path")), textOf(model.take("container"))
 	switch {
@@ -73,7 +77,7 @@ func (d *Definition) srtSlurm(s *source) error {
 	made := map[string][]*server{}
 	for _, role := range []string{"agg", "prefill", "decode"} {
 		if r, ok := recipe.roles[role]; ok {
-			if made[role], err = d.srtServers(recipe.engine, role, path, image, r); err != nil {
+			if made[role], err = d.srtServers(engine.program, role, path, image, r); err != nil {
 				return err
 			}
 		}
@@ -87,7 +91,7 @@ func (d *Definition) srtSlurm(s *source) error {
 			d.leave("frontend = "+compact(frontend), "the server is asked directly: see deployment and its router")
 		}
 	} else {
-		sv = d.srtPair(name, recipe, made["prefill"], made["decode"])
+		sv = d.srtPair(name, recipe.connector, engine, made["prefill"], made["decode"])
 		sv.leave("frontend = "+compact(frontend), "the router of this program stands in front of them")
 	}
 	model.rest(map[string]string{"precision": "it is for people"}, d.leave)
@@ -98,7 +102,7 @@ func (d *Definition) srtSlurm(s *source) error {
 }
 
 // srtServers makes the servers of a role: one of aggregated workers, every one of the others.
-func (d *Definition) srtServers(engine, role, path, image string, r srtRole) ([]*server, error) {
+func (d *Definition) srtServers(program []string, role, path, image string, r srtRole) ([]*server, error) {
 	n := max(r.workers, 1)
 	if role == "agg" {
 		n = 1
@@ -112,8 +116,12 @@ func (d *Definition) srtServers(engine, role, path, image string, r srtRole) ([]
 		for _, e := range pairsOf(r.env) {
 			d.environment(sv, e.name, e.value)
 		}
-		words := append(slices.Clone(srtEngines[engine]), path)
-		if engine != "trtllm" { // its arguments are its file of options
+		words := append(slices.Clone(program), path)
+		options := ""
+		if e, _ := serving(words); e != nil {
+			options = e.options
+		}
+		if options == "" {
 			for _, p := range r.args {
 				words = append(words, flagWords(p)...)
 			}
@@ -121,8 +129,8 @@ func (d *Definition) srtServers(engine, role, path, image string, r srtRole) ([]
 		if err := d.read(sv, words); err != nil {
 			return nil, err
 		}
-		if engine == "trtllm" && len(r.args) > 0 {
-			sv.args = set(sv.args, "config", r.args)
+		if options != "" && len(r.args) > 0 {
+			sv.args = set(sv.args, options, r.args)
 		}
 		if role == "agg" && r.workers > 1 {
 			sv.leave(fmt.Sprintf("%d workers", r.workers), "one of them is measured: see deployment and its router for several")
@@ -140,12 +148,8 @@ func (d *Definition) srtServers(engine, role, path, image string, r srtRole) ([]
 
 // srtPair makes a deployment of prefill and decode workers. The connector adds what srt-slurm adds to their command
 // lines.
-func (d *Definition) srtPair(name string, recipe srtRecipe, prefill, decode []*server) *server {
-	usual := srtRouters[recipe.engine]
-	p := &pair{transfer: usual.connector, router: usual.router, prefill: prefill, decode: decode}
-	if recipe.connector != "" {
-		p.transfer = recipe.connector
-	}
+func (*Definition) srtPair(name, connector string, engine srtEngine, prefill, decode []*server) *server {
+	p := &pair{transfer: cmp.Or(connector, engine.connector), router: engine.router, prefill: prefill, decode: decode}
 	for _, m := range slices.Concat(prefill, decode) {
 		m.role = "producer"
 		if slices.Contains(decode, m) {
