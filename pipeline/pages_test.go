@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -87,6 +88,14 @@ func (p *play) page(t *testing.T, text string) string {
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			if !bytes.HasPrefix(file.Data, []byte("#!")) {
+				continue
+			}
+			if err := os.Chmod(filepath.Join(p.dir, filepath.FromSlash(file.Name)), 0o700); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	var out []string

@@ -35,6 +35,9 @@ type Tool struct {
 	Prints []string
 	// Counted tools take a number of requests; the others measure for a time.
 	Counted bool
+	// Offline tools measure an engine in their own process: they write no result after a failure, and their times are of
+	// batches and starts, not of requests.
+	Offline bool
 }
 
 // Difference is a quantity that a load generator defines differently from the registry. Its figures

@@ -223,11 +223,14 @@ func (r *Run) sumTokens() {
 }
 
 // count computes the requests sent. A tool that reports no failures at most reports how many
-// requests were asked for.
+// requests were asked for. An offline tool writes no result after a failure, so that a result without a count is one success.
 func (r *Run) count() {
 	c := &r.Counts
 	if _, failures := r.seen["failed"]; failures && c.Succeeded == 0 {
 		r.countSuccesses()
+	}
+	if t := r.tool(); t != nil && t.Offline && !c.FailedKnown {
+		c.Succeeded, c.FailedKnown = max(c.Succeeded, 1), true
 	}
 	if c.FailedKnown {
 		c.Sent = c.Succeeded + c.Failed

@@ -116,26 +116,30 @@ func TestToolFiles(t *testing.T) {
 			metrics: map[string]float64{"vllm_offline_batch_latency.mean": 0.5, "vllm_offline_batch_latency.p10": 0.492,
 				"vllm_offline_batch_latency.p99": 0.5098},
 			params: map[string]string{"model": "Qwen/Qwen2.5-7B-Instruct"}, absent: []string{"e2el"},
+			counts: convert.Counts{Sent: 1, Succeeded: 1, FailedKnown: true},
 		}, {
 			format: "vllm-offline", line: 2,
 			metrics: map[string]float64{"vllm_offline_request_throughput.mean": 25, "vllm_offline_total_throughput.mean": 9600},
-			counts:  convert.Counts{Succeeded: 100}, absent: []string{"request_throughput", "total_throughput"},
+			counts:  convert.Counts{Sent: 100, Succeeded: 100, FailedKnown: true},
+			absent:  []string{"request_throughput", "total_throughput"},
 		}, {
 			format: "vllm-offline", line: 3,
 			metrics: map[string]float64{"vllm_offline_cold_startup.mean": 41, "vllm_offline_cold_startup.p90": 41.8,
 				"vllm_offline_warm_startup.p50":     21,
 				"vllm_offline_cold_compilation.p50": 20, "vllm_offline_warm_compilation.mean": 2.5},
-			absent: []string{"startup"},
+			absent: []string{"startup"}, counts: convert.Counts{Sent: 1, Succeeded: 1, FailedKnown: true},
 		}},
 		"tools/sglang-offline.jsonl": {{
 			format: "sglang-offline", line: 1,
 			metrics: map[string]float64{"sglang_offline_prefill_latency.mean": 0.125, "sglang_offline_decode_latency.p50": 0.0125,
 				"sglang_offline_batch_latency.mean": 0.325, "sglang_offline_total_throughput.mean": 3347.6923076923076},
 			params: map[string]string{"batch_size": "4", "input_len": "256", "output_len": "16"}, absent: []string{"ttft", "total_throughput"},
+			counts: convert.Counts{Sent: 1, Succeeded: 1, FailedKnown: true},
 		}, {
 			format: "sglang-offline", line: 2,
 			metrics: map[string]float64{"sglang_offline_request_throughput.mean": 8, "sglang_offline_output_throughput.mean": 128},
-			counts:  convert.Counts{Succeeded: 64, InputTokens: 16384, OutputTokens: 1024}, absent: []string{"output_throughput"},
+			counts:  convert.Counts{Sent: 64, Succeeded: 64, FailedKnown: true, InputTokens: 16384, OutputTokens: 1024},
+			absent:  []string{"output_throughput"},
 		}},
 		"tools/hf.json": {{
 			format: "inference-benchmarker", line: 3,
