@@ -123,7 +123,7 @@ func (r *runner) passes(ctx context.Context, s *server, attempt int, runs []plan
 // cell.
 func (r *runner) notMeasured(j job, attempt int, runs []plan.Run, failure *result.Failure) {
 	for _, run := range runs {
-		r.record(j, run, result.Run{
+		r.record(run, result.Run{
 			Repeat: j.repeat, Replaces: j.replaces, Nodes: j.lane.Nodes, Launch: attemptID(j.ID, attempt), Status: result.RunFailed,
 			Reason: fmt.Sprintf("not measured: %s (%s)", phaseText(failure.Phase), failure.Class),
 		})
@@ -131,7 +131,7 @@ func (r *runner) notMeasured(j job, attempt int, runs []plan.Run, failure *resul
 }
 
 // record emits the event of a run, which adds it to its launch.
-func (r *runner) record(j job, run plan.Run, measured result.Run) {
+func (r *runner) record(run plan.Run, measured result.Run) {
 	_, cell, _ := r.plan.Cell(run.Cell)
 	measured.Pass = run.Pass
 	index, total := r.eta.position()

@@ -55,7 +55,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	if ctx.Err() != nil {
 		measured.Status, measured.Reason, measured.Metrics = result.RunCancelled, context.Cause(ctx).Error(), nil
 	}
-	r.record(s.job, run, measured)
+	r.record(run, measured)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
