@@ -197,8 +197,6 @@ type Endpoint struct {
 
 // Engine renders servers of one kind and knows their protocol.
 type Engine interface {
-	// Name is the kind's name.
-	Name() string
 	// Render turns a spec into a process that will listen on host:port.
 	Render(spec ServerSpec, host string, port Port) (Process, error)
 	// Ready polls once and returns the server's state. It returns true when the server can serve; otherwise
@@ -229,7 +227,6 @@ type Observer interface {
 
 // Launcher runs processes somewhere.
 type Launcher interface {
-	Name() string
 	// Start starts p; its output goes to log from the first byte. It returns once the
 	// process runs (not when it is ready). ctx bounds the start only.
 	Start(ctx context.Context, p Process, log io.Writer) (Server, error)

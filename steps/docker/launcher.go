@@ -94,9 +94,6 @@ func randomName() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Name returns "docker".
-func (l *Launcher) Name() string { return "docker" }
-
 // Capabilities implements steps.Launcher.
 func (l *Launcher) Capabilities() steps.LauncherCapabilities {
 	return steps.LauncherCapabilities{Prepare: l.Prepare}

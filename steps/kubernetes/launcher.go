@@ -23,9 +23,6 @@ var _ steps.Launcher = (*Launcher)(nil)
 // Launcher starts servers on a node, by its number.
 func (r *Run) Launcher(node int) *Launcher { return &Launcher{r, node} }
 
-// Name is "kubernetes".
-func (l *Launcher) Name() string { return "kubernetes" }
-
 // Capabilities implements steps.Launcher.
 func (l *Launcher) Capabilities() steps.LauncherCapabilities {
 	return steps.LauncherCapabilities{Prepare: l.Prepare}

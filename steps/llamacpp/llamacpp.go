@@ -29,9 +29,6 @@ type llamacpp struct{ client *engine.Client }
 // New returns the engine.
 func New() steps.Engine { return llamacpp{client: engine.NewClient()} }
 
-// Name returns "llamacpp".
-func (llamacpp) Name() string { return Name }
-
 // Endpoints returns the endpoints that both llama-server and the load generator support.
 func (llamacpp) Endpoints() []string { return []string{"completions", "chat", "embeddings", "rerank"} }
 

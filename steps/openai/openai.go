@@ -25,9 +25,6 @@ type openai struct{ client *engine.Client }
 // New returns the engine.
 func New() steps.Engine { return openai{client: engine.NewClient()} }
 
-// Name returns "openai".
-func (openai) Name() string { return Name }
-
 // Endpoints returns the endpoints that such a server may have; use shows which it has.
 func (openai) Endpoints() []string { return []string{"completions", "chat", "embeddings", "rerank"} }
 

@@ -121,7 +121,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: %v, want %d problems", name, got, tt.want)
 		}
 	}
-	if k.Block != "server" || k.Name != New().Name() {
+	if k.Block != "server" || k.Name != Name {
 		t.Errorf("kind is %s %s", k.Block, k.Name)
 	}
 }

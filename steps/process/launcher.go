@@ -47,9 +47,6 @@ func New(spawner steps.Spawner, opt Options) *Launcher {
 	return &Launcher{spawner: spawner, opt: opt}
 }
 
-// Name returns "process".
-func (l *Launcher) Name() string { return "process" }
-
 // Capabilities implements steps.Launcher. There are none.
 func (l *Launcher) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
 

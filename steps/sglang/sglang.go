@@ -32,9 +32,6 @@ type sglang struct {
 // New returns the engine.
 func New() steps.Engine { return sglang{client: engine.NewClient(), wait: steps.Sleep} }
 
-// Name returns "sglang".
-func (sglang) Name() string { return Name }
-
 // Endpoints lists the endpoints that both SGLang and the load generator support.
 func (sglang) Endpoints() []string {
 	return []string{"completions", "chat", "generate", "embeddings", "rerank"}

@@ -208,7 +208,7 @@ func TestClassify(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	k := Kind()
-	if k.Block != "server" || k.Name != New().Name() || k.Doc == "" {
+	if k.Block != "server" || k.Name != Name || k.Doc == "" {
 		t.Errorf("kind is %s %s", k.Block, k.Name)
 	}
 	m := cty.StringVal("m")

@@ -23,9 +23,6 @@ type Launcher struct {
 
 var _ steps.Launcher = (*Launcher)(nil)
 
-// Name returns "slurm".
-func (l *Launcher) Name() string { return "slurm" }
-
 // Capabilities implements steps.Launcher.
 func (l *Launcher) Capabilities() steps.LauncherCapabilities {
 	return steps.LauncherCapabilities{Prepare: l.Prepare}

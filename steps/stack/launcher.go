@@ -49,9 +49,6 @@ type launcher struct {
 // NewLauncher returns the launcher of a server.
 func NewLauncher(spec steps.ServerSpec, opt Options) steps.Launcher { return launcher{spec, opt} }
 
-// Name returns "stack".
-func (launcher) Name() string { return Name }
-
 // Capabilities implements steps.Launcher.
 func (launcher) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
 

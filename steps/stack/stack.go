@@ -33,9 +33,6 @@ type server struct{ steps.Engine }
 // New returns the engine.
 func New() steps.Engine { return server{openai.New()} }
 
-// Name returns "stack".
-func (server) Name() string { return Name }
-
 // Render returns the command that starts the stack.
 func (server) Render(spec steps.ServerSpec, _ string, _ steps.Port) (steps.Process, error) {
 	if spec.Stack == nil || len(spec.Stack.Up) == 0 || len(spec.Stack.Down) == 0 {

@@ -26,9 +26,6 @@ type transformers struct{ client *engine.Client }
 // New returns the engine.
 func New() steps.Engine { return transformers{client: engine.NewClient()} }
 
-// Name returns "transformers".
-func (transformers) Name() string { return Name }
-
 // Endpoints returns the endpoints that the server has.
 func (transformers) Endpoints() []string { return []string{"completions", "chat"} }
 

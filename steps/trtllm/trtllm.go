@@ -28,9 +28,6 @@ type trtllm struct{ client *engine.Client }
 // New returns the engine.
 func New() steps.Engine { return trtllm{client: engine.NewClient()} }
 
-// Name returns "trtllm".
-func (trtllm) Name() string { return Name }
-
 // Endpoints returns the endpoints that both trtllm-serve and the load generator support.
 func (trtllm) Endpoints() []string { return []string{"completions", "chat"} }
 

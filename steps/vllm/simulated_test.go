@@ -22,15 +22,16 @@ func TestAgainstSimulator(t *testing.T) {
 	chunked := []steps.Arg{{Name: "max_model_len", Value: int64(4096)}, {Name: "enable_chunked_prefill", Value: false}}
 	radix := []steps.Arg{{Name: "disable_radix_cache", Value: false}, {Name: "mem_fraction_static", Value: 0.8}}
 	for _, tt := range []struct {
+		name    string
 		engine  steps.Engine
 		version string
 		args    []steps.Arg
 	}{
-		{vllm.New(), "", chunked},
-		{vllm.New(), "0.11.0", chunked},
-		{sglang.New(), "", radix},
+		{vllm.Name, vllm.New(), "", chunked},
+		{vllm.Name, vllm.New(), "0.11.0", chunked},
+		{sglang.Name, sglang.New(), "", radix},
 	} {
-		t.Run(tt.engine.Name()+" "+tt.version, func(t *testing.T) {
+		t.Run(tt.name+" "+tt.version, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			ep, log := simulated(t, ctx, tt.engine, steps.ServerSpec{

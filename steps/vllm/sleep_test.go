@@ -14,13 +14,14 @@ import (
 // A server that sleeps answers with no token until it is woken, and says why it does not wake.
 func TestSleepAgainstSimulator(t *testing.T) {
 	for _, tt := range []struct {
+		name   string
 		engine steps.Engine
 		args   []steps.Arg
 	}{
-		{vllm.New(), []steps.Arg{{Name: "enable-sleep-mode", Value: true}}},
-		{sglang.New(), []steps.Arg{{Name: "enable_memory_saver", Value: true}, {Name: "enable_weights_cpu_backup", Value: true}}},
+		{vllm.Name, vllm.New(), []steps.Arg{{Name: "enable-sleep-mode", Value: true}}},
+		{sglang.Name, sglang.New(), []steps.Arg{{Name: "enable_memory_saver", Value: true}, {Name: "enable_weights_cpu_backup", Value: true}}},
 	} {
-		t.Run(tt.engine.Name(), func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			spec := steps.ServerSpec{Addr: "sut", Model: "org/m", ServedName: "sut", Args: tt.args}
@@ -50,7 +51,7 @@ func TestSleepAgainstSimulator(t *testing.T) {
 				t.Errorf("awake: %v, ready %t", err, ready())
 			}
 			// real time: a line of a log may come after the answer
-			for tt.engine.Name() == "vllm" && strings.Count(log.String(), "It took ") != 2 {
+			for tt.name == "vllm" && strings.Count(log.String(), "It took ") != 2 {
 				select {
 				case <-tick.C:
 				case <-ctx.Done():

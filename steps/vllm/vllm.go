@@ -31,9 +31,6 @@ type vllm struct {
 // New returns the engine.
 func New() steps.Engine { return vllm{client: engine.NewClient(), wait: steps.Sleep} }
 
-// Name returns "vllm".
-func (vllm) Name() string { return Name }
-
 // Endpoints returns the endpoints that vLLM serves and the load generator can use.
 func (vllm) Endpoints() []string { return []string{"completions", "chat", "embeddings", "rerank"} }
 

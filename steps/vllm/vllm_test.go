@@ -163,7 +163,7 @@ func TestClassifyRealLogs(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	k := Kind()
-	if k.Block != "server" || k.Name != New().Name() || k.Doc == "" {
+	if k.Block != "server" || k.Name != Name || k.Doc == "" {
 		t.Errorf("kind is %s %s", k.Block, k.Name)
 	}
 	count := func(attrs map[string]cty.Value) int { return len(k.Validate(steps.Object{Attrs: attrs})) }

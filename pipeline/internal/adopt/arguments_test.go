@@ -28,14 +28,15 @@ var own = strings.Fields(`--model --model-path --model-tag --served-model-name -
 // TestEveryFlagIsReadBack reads each flag that the newest lists have and renders it: the words are the same.
 func TestEveryFlagIsReadBack(t *testing.T) {
 	for _, e := range []struct {
+		name     string
 		engine   steps.Engine
 		program  []string
 		appended string
 	}{
-		{vllm.New(), []string{"vllm", "serve", "m"}, ""},
-		{sglang.New(), []string{"python3", "-m", "sglang.launch_server", "--model-path", "m"}, "--enable-metrics"},
+		{vllm.Name, vllm.New(), []string{"vllm", "serve", "m"}, ""},
+		{sglang.Name, sglang.New(), []string{"python3", "-m", "sglang.launch_server", "--model-path", "m"}, "--enable-metrics"},
 	} {
-		name := e.engine.Name()
+		name := e.name
 		table, ok := flags.Nearest(name, "")
 		if !ok {
 			t.Fatal(name)

@@ -40,8 +40,6 @@ func (toyEngine) kind() steps.Kind {
 	return steps.Kind{Block: "server", Name: "toy", Doc: "A server of the test binary.", Schema: serverblock.Schema()}
 }
 
-func (toyEngine) Name() string { return "toy" }
-
 func (e toyEngine) Render(spec steps.ServerSpec, host string, port steps.Port) (steps.Process, error) {
 	addr := net.JoinHostPort(host, port.String())
 	return steps.Process{

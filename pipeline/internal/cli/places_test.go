@@ -56,9 +56,6 @@ func (p *paper) Assign(_ place.Target, process place.Process, _ []string) (place
 	return place.Slot{Spec: process.Spec, Launcher: p}, nil
 }
 
-// Name implements steps.Launcher.
-func (*paper) Name() string { return "paper" }
-
 // Capabilities implements steps.Launcher.
 func (*paper) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
 

@@ -186,8 +186,6 @@ type fakeLauncher struct {
 	addr string
 }
 
-func (l fakeLauncher) Name() string { return "fake" }
-
 func (l fakeLauncher) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
 
 func (l fakeLauncher) Start(_ context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
@@ -227,7 +225,6 @@ func (w *world) at(url string) *fakeServer {
 
 type fakeEngine struct{ w *world }
 
-func (fakeEngine) Name() string        { return "fake" }
 func (fakeEngine) Endpoints() []string { return []string{"completions"} }
 
 func (fakeEngine) Capabilities() steps.EngineCapabilities { return steps.EngineCapabilities{} }

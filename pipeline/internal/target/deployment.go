@@ -158,7 +158,7 @@ func (d *deployment) members() []engine.Member {
 			Name: s.Name, Role: result.RoleService, Range: plan.Range(d.block.Services[i].Range),
 			Spec: steps.ServerSpec{Addr: d.block.Services[i].Addr, StopGrace: serviceGrace, Ready: steps.Readiness{Timeout: serviceTimeout,
 				Interval: serviceInterval}},
-			Engine: &service{name: s.Name, path: d.readyPath(s.Name)},
+			Engine: &service{d.readyPath(s.Name)},
 		}))
 	}
 	for _, p := range d.parts {

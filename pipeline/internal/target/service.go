@@ -28,13 +28,11 @@ const (
 // service checks whether a service of a deployment is ready. No report measures it, so it implements little of an
 // engine.
 type service struct {
-	name string
 	path string // path that answers 200, "" if accepting a connection is enough
 }
 
 var _ steps.Engine = (*service)(nil)
 
-func (s *service) Name() string                              { return s.name }
 func (*service) Endpoints() []string                         { return nil }
 func (*service) Capabilities() steps.EngineCapabilities      { return steps.EngineCapabilities{} }
 func (*service) Reset(context.Context, steps.Endpoint) error { return nil }

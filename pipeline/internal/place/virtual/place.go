@@ -122,8 +122,5 @@ func (v *machine) TakeRow(_ string, count, spacing int) (int, func(), error) {
 // Hold implements engine.Ports.
 func (*machine) Hold(int, int) func() { return func() {} }
 
-// Name implements steps.Launcher.
-func (*machine) Name() string { return "virtual" }
-
 // Capabilities implements steps.Launcher.
 func (*machine) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
