@@ -14,7 +14,8 @@ import (
 
 // Format is an output format, one row of the table of formats. Code that lists formats reads the table that it is
 // given (the formats of a report block, --format, the files of a run directory, the reference). A new format
-// therefore only needs an entry in AllFormats. A nil function means that the format does not support the subject.
+// therefore only needs an entry in AllFormats, and to escape (package escape) what text from outside could form in it:
+// markup, links, commands, formulas. A nil function means that the format does not support the subject.
 type Format struct {
 	// Name identifies the format in report blocks and --format.
 	Name string
@@ -22,10 +23,6 @@ type Format struct {
 	Extension string
 	// Base is the name of a document's file before the extension, "report" unless set.
 	Base string
-	// MediaType of its files (RFC 6838).
-	MediaType string
-	// Escapes names the constructs that text from outside cannot form in the output.
-	Escapes string
 	// Kept formats are written into every run directory.
 	Kept bool
 	// Warns reports whether the output contains the document's warnings. Otherwise they are printed beside it.
@@ -54,53 +51,28 @@ type Formats []Format
 func AllFormats() Formats {
 	return Formats{
 		{
-			Name: "json", Extension: ".json", Base: "results", MediaType: "application/json", Escapes: "control characters",
-			Kept:     true,
+			Name: "json", Extension: ".json", Base: "results", Kept: true,
 			Document: JSON, Comparison: compareJSON, History: series.JSON, Bisection: bisection.JSON,
 		},
 		{
-			Name: "markdown", Extension: ".md", MediaType: "text/markdown", Escapes: "markup, links, mentions, references to issues",
-			Kept: true, Warns: true,
+			Name: "markdown", Extension: ".md", Kept: true, Warns: true,
 			Document: Markdown, Comparison: drawn(markdown.Write), History: series.Markdown, Bisection: bisection.Markdown,
 		},
 		{
-			Name: "text", Extension: ".txt", MediaType: "text/plain", Escapes: "control sequences of a terminal, commands of a GitHub runner",
-			Kept: true, Warns: true,
+			Name: "text", Extension: ".txt", Kept: true, Warns: true,
 			Document: Text, Comparison: drawn(text.Write), History: series.Text, Bisection: bisection.Text,
 		},
 		{
-			Name: "html", Extension: ".html", MediaType: "text/html", Escapes: "markup, scripts, anything from the network",
-			Kept: true, Warns: true, Page: true,
+			Name: "html", Extension: ".html", Kept: true, Warns: true, Page: true,
 			Document: HTML, Comparison: compareHTML, History: series.HTML, Bisection: bisection.HTML,
 		},
-		{
-			Name: "svg", Extension: ".svg", Base: "forest", MediaType: "image/svg+xml", Escapes: "markup, scripts, anything from the network",
-			Document: SVG,
-		},
-		{
-			Name: "junit", Extension: ".junit.xml", MediaType: "application/xml", Escapes: "markup, control characters",
-			Document: JUnit,
-		},
-		{
-			Name: "csv", Extension: ".csv", MediaType: "text/csv", Escapes: "formulas of a spreadsheet",
-			Document: CSV, Comparison: compareCSV,
-		},
-		{
-			Name: "latex", Extension: ".tex", MediaType: "application/x-tex", Escapes: "commands and comments of TeX",
-			Document: LaTeX, Comparison: drawn(latex.Write),
-		},
-		{
-			Name: "curves", Extension: ".csv", Base: "curves", MediaType: "text/csv", Escapes: "formulas of a spreadsheet",
-			Document: CurvesCSV, Comparison: compareCurves,
-		},
-		{
-			Name: "openmetrics", Extension: ".txt", Base: "metrics", MediaType: "application/openmetrics-text", Escapes: "labels",
-			Document: OpenMetrics,
-		},
-		{
-			Name: "pytorch-hud", Extension: ".json", Base: "pytorch-hud", MediaType: "application/json", Escapes: "control characters",
-			Document: PyTorchHUD,
-		},
+		{Name: "svg", Extension: ".svg", Base: "forest", Document: SVG},
+		{Name: "junit", Extension: ".junit.xml", Document: JUnit},
+		{Name: "csv", Extension: ".csv", Document: CSV, Comparison: compareCSV},
+		{Name: "latex", Extension: ".tex", Document: LaTeX, Comparison: drawn(latex.Write)},
+		{Name: "curves", Extension: ".csv", Base: "curves", Document: CurvesCSV, Comparison: compareCurves},
+		{Name: "openmetrics", Extension: ".txt", Base: "metrics", Document: OpenMetrics},
+		{Name: "pytorch-hud", Extension: ".json", Base: "pytorch-hud", Document: PyTorchHUD},
 	}
 }
 

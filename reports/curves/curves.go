@@ -13,7 +13,6 @@ import (
 type Chart struct {
 	Benchmark string             // address
 	Values    []result.AxisValue // coordinates that distinguish it from the other charts of its benchmark
-	Workload  string             // of its first point, in one line
 	Load      Load
 	Lines     []Line
 	// Latencies are the figures to draw over the load. PerUser and PerGPU are drawn against each
@@ -182,7 +181,7 @@ func (c comparison) charts(samples []sample) []Chart {
 
 // chartOf makes a chart of points, one line for each name.
 func chartOf(samples []sample, name func(sample) string) Chart {
-	chart := Chart{Load: samples[0].load, Workload: samples[0].cell.Workload}
+	chart := Chart{Load: samples[0].load}
 	for _, group := range groupBy(samples, name) {
 		line := Line{Name: name(group[0])}
 		for _, s := range group {

@@ -48,7 +48,6 @@ type Responder struct {
 	// Workflow is the file name of the workflow that measures pull requests.
 	Workflow string
 	Mask     Mask
-	Clock    Clock
 }
 
 // Respond executes the command of the event's comment. It returns an error if GitHub failed to

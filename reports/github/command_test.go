@@ -56,7 +56,7 @@ func respond(t *testing.T, s *githubtest.Server, author, body string, change fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &github.Responder{API: api, Event: e, Workflow: "performance-pull-request.yml", Clock: newClock()}
+	r := &github.Responder{API: api, Event: e, Workflow: "performance-pull-request.yml"}
 	got, err := r.Respond(t.Context())
 	if err != nil {
 		t.Errorf("%s: %v", body, err)

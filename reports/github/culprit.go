@@ -42,7 +42,7 @@ func (k *Tracker) Answer(ctx context.Context, h *series.History, find func(key s
 				return k.out
 			}
 		}
-		k.done("searched", t.Key, is.Issue)
+		k.done("searched", is.Issue)
 		return k.out
 	}
 	return k.out

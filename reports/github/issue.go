@@ -168,7 +168,7 @@ func (k *Tracker) open(ctx context.Context, h *series.History, fresh []*series.T
 	}
 	want := Issue{Title: k.Mask.of(groupTitle(fresh)), Body: body, Open: true, Labels: k.Labels}
 	if k.DryRun {
-		k.done("opened", fresh[0].Key, want)
+		k.done("opened", want)
 		return nil
 	}
 	made, unsure, err := remote.CreateOnce(ctx, remote.ClockOr(k.Clock),
@@ -185,7 +185,7 @@ func (k *Tracker) open(ctx context.Context, h *series.History, fresh []*series.T
 	if err != nil {
 		return err
 	}
-	k.done("opened", fresh[0].Key, made)
+	k.done("opened", made)
 	return k.after(ctx, &ownedIssue{made, markers}, unsure)
 }
 
@@ -331,11 +331,11 @@ func (k *Tracker) rewrite(ctx context.Context, h *series.History, all []*series.
 	}
 	switch {
 	case is.Open && !was.Open:
-		k.done("reopened", about[0].Key, is.Issue)
+		k.done("reopened", is.Issue)
 	case !is.Open:
-		k.done("closed", about[0].Key, is.Issue)
+		k.done("closed", is.Issue)
 	case len(news) > 0:
-		k.done("updated", about[0].Key, is.Issue)
+		k.done("updated", is.Issue)
 	}
 	return nil
 }
@@ -408,6 +408,6 @@ func (k *Tracker) edit(ctx context.Context, i Issue) error {
 	return err
 }
 
-func (k *Tracker) done(action, key string, i Issue) {
-	k.out.Done = append(k.out.Done, IssueDone{Action: action, Key: key, Title: i.Title, Number: i.Number, URL: webLink(i.URL, k.Server)})
+func (k *Tracker) done(action string, i Issue) {
+	k.out.Done = append(k.out.Done, IssueDone{Action: action, Title: i.Title, Number: i.Number, URL: webLink(i.URL, k.Server)})
 }

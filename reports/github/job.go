@@ -14,13 +14,12 @@ import (
 
 // Types of what is posted and of the outcome.
 type (
-	Settings   = publish.Settings
-	GateChange = publish.GateChange
-	Leg        = publish.Leg
-	Posted     = publish.Posted
-	Response   = publish.Response
-	Tracked    = publish.Tracked
-	IssueDone  = publish.IssueDone
+	Settings  = publish.Settings
+	Leg       = publish.Leg
+	Posted    = publish.Posted
+	Response  = publish.Response
+	Tracked   = publish.Tracked
+	IssueDone = publish.IssueDone
 )
 
 // New returns the publisher of a job: it is a publish.Kind.

@@ -300,7 +300,7 @@ func TestChangedGates(t *testing.T) {
 	s := fake(t)
 	hostile := "`x` | <img src=x>\n# h @everyone https://evil.example"
 	settings := everything()
-	settings.Changed = []github.GateChange{
+	settings.Changed = []publish.GateChange{
 		{Gate: "gate.a", Setting: "margin", Old: "5 %", New: "50 %"}, {Gate: "gate.b", Setting: "removed"},
 		{Gate: "gate.c", Setting: "alpha", New: "1 %"},
 		{Gate: hostile, Setting: "assert", Old: hostile, New: hostile}, {Gate: "1"}, {Gate: "2"}, {Gate: "3"}, {Gate: "4"},

@@ -36,7 +36,6 @@ type Tracked struct {
 // IssueDone describes the action on one issue.
 type IssueDone struct {
 	Action string // "opened", "updated", "reopened" or "closed"
-	Key    string
 	Title  string
 	// Number and URL are 0 and "" in a dry run for an issue that does not exist yet.
 	Number int

@@ -42,9 +42,6 @@ const (
 // natUnit is the rounding of a log-probability: launches of one engine can differ by a few units.
 const natUnit = 1e-6
 
-// MaxTokens is the largest number of tokens of a run whose digest is stored.
-const MaxTokens = 400_000
-
 // Collect returns the digest of the answers of a run. A text without tokens is one token.
 func Collect(requests []record.Request) *result.RunAnswers {
 	out := &result.RunAnswers{Logprobs: true}

@@ -18,7 +18,7 @@ import (
 
 // toy is a format that nothing but this file knows.
 var toy = reports.Format{
-	Name: "toy", Extension: ".toy", MediaType: "text/x-toy", Escapes: "nothing, it prints no text from outside",
+	Name: "toy", Extension: ".toy",
 	Document: func(w io.Writer, doc *result.Document, _ reports.Options) error {
 		_, err := fmt.Fprintf(w, "exit code %d of %d gates\n", doc.ExitCode, len(doc.Gates))
 		return err

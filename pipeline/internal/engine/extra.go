@@ -13,10 +13,9 @@ import (
 
 // Attended is a server of a launch that is being measured.
 type Attended struct {
-	// Addr is the address of the server's block, Name its name in the target.
-	Addr, Name string
-	Engine     steps.Engine
-	Endpoint   steps.Endpoint
+	Addr     string // of the server's block
+	Engine   steps.Engine
+	Endpoint steps.Endpoint
 	// Running is the server that the launcher started.
 	Running steps.Server
 }
@@ -25,7 +24,7 @@ type Attended struct {
 func (s *server) attended() []Attended {
 	var out []Attended
 	for _, m := range s.servers() {
-		out = append(out, Attended{m.Spec.Addr, m.Name, m.Engine, m.endpoint, m.running})
+		out = append(out, Attended{m.Spec.Addr, m.Engine, m.endpoint, m.running})
 	}
 	return out
 }

@@ -33,13 +33,7 @@ type Watcher struct {
 }
 
 // Watch returns the watcher of one run. It is called before the warm-up.
-type Watch func(ctx context.Context, run WatchedRun) Watcher
-
-// WatchedRun is the run that is watched: the target and the servers of its launch.
-type WatchedRun struct {
-	Target  string
-	Servers []Attended
-}
+type Watch func(ctx context.Context, servers []Attended) Watcher
 
 // watchers holds the watchers of every run, in addition to those of the options.
 var watchers = []func(*runner, context.Context, *server, *watch) Watcher{
@@ -87,9 +81,8 @@ func (r *runner) newWatch(ctx context.Context, s *server, cell plan.Cell) *watch
 	for _, row := range watchers {
 		w.rows = append(w.rows, row(r, ctx, s, w))
 	}
-	of := WatchedRun{Target: s.Target, Servers: s.attended()}
 	for _, watch := range r.o.Watchers {
-		w.rows = append(w.rows, watch(ctx, of))
+		w.rows = append(w.rows, watch(ctx, s.attended()))
 	}
 	return w
 }

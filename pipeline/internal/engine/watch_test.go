@@ -24,15 +24,15 @@ func TestToyWatcher(t *testing.T) {
 			return behaviour{paused: func(int) (string, error) { return "", nil }} // its load generator says when it begins
 		}
 		var calls []string
-		s.o.Watchers = []Watch{func(_ context.Context, run WatchedRun) Watcher {
-			call := func(what string) { calls = append(calls, what+" "+run.Target) }
+		s.o.Watchers = []Watch{func(_ context.Context, servers []Attended) Watcher {
+			call := func(what string) { calls = append(calls, what+" "+servers[0].Addr) }
 			call("watch")
 			return Watcher{
 				Before: func(context.Context) { call("before") },
 				During: func(ctx context.Context, _ time.Duration) { <-ctx.Done(); call("during") },
 				After:  func(context.Context, time.Duration) { call("after") },
 				Void: func() (result.VoidCause, string) {
-					return toy, map[bool]string{true: "a toy fell"}[len(calls) <= 8 && run.Target == head]
+					return toy, map[bool]string{true: "a toy fell"}[len(calls) <= 8 && servers[0].Addr == head]
 				},
 				Tell:  func(run *result.Run) { tellServer(run, "", "toys", 3) },
 				Count: func(t *counted.Tally) { t.Add(metric.CounterJoules, 80) },

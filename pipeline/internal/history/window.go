@@ -43,11 +43,10 @@ type Query struct {
 
 // Point is the cell of one session.
 type Point struct {
-	ID     string
-	Time   time.Time
-	Source Source
-	Cell   Cell
-	Value  float64 // of the metric
+	ID    string
+	Time  time.Time
+	Cell  Cell
+	Value float64 // of the metric
 }
 
 // Window is the result of a query, oldest first.
@@ -78,7 +77,7 @@ func (h *History) Window(q Query) Window {
 			left.add(why)
 			continue
 		}
-		w.Points = append(w.Points, Point{ID: r.ID, Time: r.Time, Source: r.Source, Cell: cell, Value: cell.Metrics[q.Metric]})
+		w.Points = append(w.Points, Point{ID: r.ID, Time: r.Time, Cell: cell, Value: cell.Metrics[q.Metric]})
 	}
 	w.keepReference(q, &left)
 	if n := len(w.Points) - q.Sessions; q.Sessions > 0 && n > 0 {

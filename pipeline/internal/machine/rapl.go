@@ -158,13 +158,13 @@ func WatchProcessors(root string, now func() time.Time) engine.Watch {
 	switch {
 	case err != nil:
 		unread := energy{unknown: "the energy of the processors cannot be read: " + err.Error(), absent: true}
-		return func(context.Context, engine.WatchedRun) engine.Watcher {
+		return func(context.Context, []engine.Attended) engine.Watcher {
 			return engine.Watcher{Count: func(t *counted.Tally) { unread.count(t, metric.CounterCPUJoules) }}
 		}
 	case len(domains) == 0:
 		return nil
 	}
-	return func(ctx context.Context, _ engine.WatchedRun) engine.Watcher { return watchDomains(ctx, domains, now) }
+	return func(ctx context.Context, _ []engine.Attended) engine.Watcher { return watchDomains(ctx, domains, now) }
 }
 
 // watchDomains reads energy counters until the run has ended.

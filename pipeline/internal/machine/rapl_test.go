@@ -11,7 +11,6 @@ import (
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/counted"
-	"github.com/servegate/pipeline/pipeline/internal/engine"
 )
 
 // The zones of a machine with two Xeons: powercap_xeon has package, core and dram of both, the platform, and the
@@ -76,7 +75,7 @@ func TestWatchProcessors(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Unix(1000, 0)
-	w := WatchProcessors(root, func() time.Time { return now })(t.Context(), engine.WatchedRun{Target: "server.vllm.new"})
+	w := WatchProcessors(root, func() time.Time { return now })(t.Context(), nil)
 	for _, zone := range []string{"intel-rapl:0", "intel-rapl:0:0", "intel-rapl:0:1", "intel-rapl:2"} {
 		path := filepath.Join(root, zone, "energy_uj")
 		text, err := os.ReadFile(path)

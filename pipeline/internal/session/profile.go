@@ -149,13 +149,13 @@ func (p *profiling) launch(ctx context.Context, l plan.Launch, s *side) error {
 	opt := p.engine
 	opt.Store, opt.Bus, opt.Target = apart{p.dir}, event.NewBus(p.now, 0), targets.Resolve
 	opt.Lane = p.lanes(targets)
-	opt.Watchers = append(slices.Clone(opt.Watchers), func(_ context.Context, run engine.WatchedRun) engine.Watcher {
+	opt.Watchers = append(slices.Clone(opt.Watchers), func(_ context.Context, servers []engine.Attended) engine.Watcher {
 		var stops []stopping
 		return engine.Watcher{
-			Before: func(ctx context.Context) { stops = p.start(ctx, l, s, run.Servers) },
+			Before: func(ctx context.Context) { stops = p.start(ctx, l, s, servers) },
 			After: func(ctx context.Context, _ time.Duration) {
 				if stops != nil {
-					failed = p.stop(ctx, s, run.Servers, stops)
+					failed = p.stop(ctx, s, servers, stops)
 				}
 			},
 		}

@@ -299,7 +299,7 @@ func posted(t *testing.T, doc *result.Document, p planter, redact *event.Redacto
 	e := github.Event{Name: "pull_request", Repo: "o/r", Number: 7, SHA: sha, HeadRepo: "o/r", HeadBranch: "fix",
 		ServerURL: "https://github.com"}
 	settings := github.Settings{Comment: publish.CommentUpdate, Check: "perf", Status: "perf",
-		Changed: []github.GateChange{{Gate: p.text, Setting: "margin", Old: p.text, New: "1"}}, Command: p.text}
+		Changed: []publish.GateChange{{Gate: p.text, Setting: "margin", Old: p.text, New: "1"}}, Command: p.text}
 	pub := &github.Publisher{API: api, Event: e, Settings: settings, Mask: redact.String}
 	pub.Start(t.Context())
 	pub.Finish(t.Context(), doc)
