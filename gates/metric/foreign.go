@@ -58,7 +58,12 @@ func foreignGroups() []Group {
 	for _, t := range foreign.Tools() {
 		for _, d := range t.Differences {
 			g := Group{Name: t.Prefix + "_" + d.Quantity, Definition: d.Definition, Source: t.Name, Tool: t.Name, Quantity: d.Quantity}
-			g.Metrics = foreignMetrics(d, g, t.Offline)
+			g.Metrics = foreignMetrics(d, g)
+			if t.Offline { // a figure is of one batch or one start
+				for i := range g.Metrics {
+					g.Metrics[i].MinRequests = 1
+				}
+			}
 			groups = append(groups, g)
 		}
 	}
@@ -66,8 +71,8 @@ func foreignGroups() []Group {
 }
 
 // foreignMetrics returns the statistics of a quantity: one number if the registry has it as one number,
-// and all usual statistics if it is a time. A time of an offline tool needs no more than its one result.
-func foreignMetrics(d foreign.Difference, g Group, offline bool) []Metric {
+// and all usual statistics if it is a time.
+func foreignMetrics(d foreign.Difference, g Group) []Metric {
 	if own, ok := byID[d.Quantity+".mean"]; ok && own.Unit != Seconds {
 		own.ID, own.Group, own.Tool, own.Source, own.Definition = g.Name+".mean", g.Name, g.Tool, g.Source, g.Definition
 		own.Label = d.Label + " (" + g.Tool + ")"
@@ -75,15 +80,11 @@ func foreignMetrics(d foreign.Difference, g Group, offline bool) []Metric {
 	}
 	var out []Metric
 	for _, s := range foreignStats {
-		least := leastRequests(s.stat, s.quantile)
-		if offline {
-			least = 1
-		}
 		out = append(out, Metric{
 			ID: g.Name + "." + s.stat, Group: g.Name, Stat: s.stat, Tool: g.Tool, Source: g.Source,
 			Label: d.Label + " " + s.stat + " (" + g.Tool + ")", Definition: s.stat + " of the " + d.Definition,
 			Unit: Seconds, Direction: LowerIsBetter, Scale: Log, Level: RunLevel,
-			Quantile: s.quantile, MinRequests: least, Informational: s.stat == "std",
+			Quantile: s.quantile, MinRequests: leastRequests(s.stat, s.quantile), Informational: s.stat == "std",
 		})
 	}
 	return out
