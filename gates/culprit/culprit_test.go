@@ -1,4 +1,4 @@
-package culprit
+package culprit_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/gates/culprit"
 )
 
 // The posteriors are those of the general formula, which testdata/vectors.py evaluates.
@@ -18,7 +19,7 @@ func TestVectors(t *testing.T) {
 	}
 	var vectors []struct {
 		Candidates int
-		Probes     []Probe
+		Probes     []culprit.Probe
 		None, Two  float64
 		Step       []float64
 	}
@@ -26,7 +27,7 @@ func TestVectors(t *testing.T) {
 		t.Fatal(len(vectors), err)
 	}
 	for i, v := range vectors {
-		p, err := Evidence{Candidates: v.Candidates, Probes: v.Probes}.Posterior()
+		p, err := culprit.Evidence{Candidates: v.Candidates, Probes: v.Probes}.Posterior()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,16 +45,16 @@ func TestVectors(t *testing.T) {
 }
 
 // probed draws probes of levels in turn.
-func probed(levels []float64, probes ...int) Evidence {
+func probed(levels []float64, probes ...int) culprit.Evidence {
 	rng := rand.New(rand.NewPCG(1, 2))
-	e := Evidence{Candidates: len(levels) - 1}
+	e := culprit.Evidence{Candidates: len(levels) - 1}
 	for _, c := range probes {
-		e.Probes = append(e.Probes, Probe{c, levels[c] + 0.01*rng.NormFloat64()})
+		e.Probes = append(e.Probes, culprit.Probe{c, levels[c] + 0.01*rng.NormFloat64()})
 	}
 	return e
 }
 
-func answer(t *testing.T, e Evidence) (*Posterior, Answer) {
+func answer(t *testing.T, e culprit.Evidence) (*culprit.Posterior, culprit.Answer) {
 	t.Helper()
 	p, err := e.Posterior()
 	if err != nil {
@@ -80,21 +81,21 @@ func TestAnswers(t *testing.T) {
 		levels   []float64
 		probes   []int
 		unusable []int
-		want     []Range
+		want     []culprit.Range
 	}{
-		"one step":                   {step, []int{2, 3, 2, 3}, nil, []Range{{2, 3}}},
+		"one step":                   {step, []int{2, 3, 2, 3}, nil, []culprit.Range{{2, 3}}},
 		"not known yet":              {step, []int{1, 4}, nil, nil},
-		"the commit cannot be built": {step, []int{2, 4, 2, 4}, []int{3}, []Range{{2, 4}}},
-		"nor the one before it":      {step, []int{1, 4, 1, 4}, []int{2, 3}, []Range{{1, 4}}},
-		"two culprits":               {stairs, []int{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, nil, []Range{{1, 2}, {3, 4}}},
+		"the commit cannot be built": {step, []int{2, 4, 2, 4}, []int{3}, []culprit.Range{{2, 4}}},
+		"nor the one before it":      {step, []int{1, 4, 1, 4}, []int{2, 3}, []culprit.Range{{1, 4}}},
+		"two culprits":               {stairs, []int{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, nil, []culprit.Range{{1, 2}, {3, 4}}},
 		"two culprits of two pairs":  {stairs, []int{1, 2, 3, 4, 1, 2, 3, 4}, nil, nil},
-		"partly reverted":            {undone, []int{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, nil, []Range{{1, 2}, {3, 4}}},
+		"partly reverted":            {undone, []int{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, nil, []culprit.Range{{1, 2}, {3, 4}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := probed(tt.levels, append(ends, tt.probes...)...)
 			e.Unusable = tt.unusable
 			p, a := answer(t, e)
-			var got []Range
+			var got []culprit.Range
 			for _, s := range a.Steps {
 				got = append(got, s.Range)
 				if truth := tt.levels[s.Bad] - tt.levels[s.Good]; math.Abs(s.Change-truth) > 0.03 {
@@ -139,27 +140,27 @@ func TestManySmallSteps(t *testing.T) {
 
 // A step is named by two pairs at each of its ends, not by one launch that was slow.
 func TestOneSlowLaunchNamesNothing(t *testing.T) {
-	e := Evidence{Candidates: 8, Probes: []Probe{
+	e := culprit.Evidence{Candidates: 8, Probes: []culprit.Probe{
 		{8, 0.101}, {8, 0.099}, {8, 0.1}, {8, 0.1}, {4, 0.001}, {4, -0.001}, {6, 0.1}, {5, 0.1}, {6, 0.101},
 	}}
 	if p, a := answer(t, e); len(a.Steps) != 0 || a.Next != 5 || p.Step[5] < 0.95 {
 		t.Errorf("%+v, %.3f", a, p.Step[5])
 	}
-	e.Probes = append(e.Probes, Probe{5, 0.099})
-	if _, a := answer(t, e); !a.Done || len(a.Steps) != 1 || a.Steps[0].Range != (Range{4, 5}) {
+	e.Probes = append(e.Probes, culprit.Probe{5, 0.099})
+	if _, a := answer(t, e); !a.Done || len(a.Steps) != 1 || a.Steps[0].Range != (culprit.Range{4, 5}) {
 		t.Errorf("%+v", a)
 	}
 }
 
 // Values without noise, all alike or not there at all give finite numbers.
 func TestDegenerateEvidence(t *testing.T) {
-	for name, e := range map[string]Evidence{
+	for name, e := range map[string]culprit.Evidence{
 		"none":             {Candidates: 3},
-		"one candidate":    {Candidates: 1, Probes: []Probe{{1, 0.1}}},
-		"equal":            {Candidates: 3, Probes: []Probe{{3, 0}, {3, 0}, {1, 0}}},
-		"without noise":    {Candidates: 3, Probes: []Probe{{3, 0.1}, {3, 0.1}, {1, 0}, {2, 0.1}}, Rounding: 1e-9},
-		"huge":             {Candidates: 3, Probes: []Probe{{3, 1e90}, {3, 1e90}, {1, 0}}},
-		"all are unusable": {Candidates: 3, Probes: []Probe{{3, 0.1}, {3, 0.11}}, Unusable: []int{1, 2}},
+		"one candidate":    {Candidates: 1, Probes: []culprit.Probe{{1, 0.1}}},
+		"equal":            {Candidates: 3, Probes: []culprit.Probe{{3, 0}, {3, 0}, {1, 0}}},
+		"without noise":    {Candidates: 3, Probes: []culprit.Probe{{3, 0.1}, {3, 0.1}, {1, 0}, {2, 0.1}}, Rounding: 1e-9},
+		"huge":             {Candidates: 3, Probes: []culprit.Probe{{3, 1e90}, {3, 1e90}, {1, 0}}},
+		"all are unusable": {Candidates: 3, Probes: []culprit.Probe{{3, 0.1}, {3, 0.11}}, Unusable: []int{1, 2}},
 	} {
 		p, a := answer(t, e)
 		sum := p.None
@@ -173,18 +174,18 @@ func TestDegenerateEvidence(t *testing.T) {
 			t.Errorf("%s: next is %d", name, a.Next)
 		}
 	}
-	if _, a := answer(t, Evidence{Candidates: 3, Probes: []Probe{{3, 0.1}, {3, 0.11}, {3, 0.1}, {3, 0.1}},
-		Unusable: []int{1, 2}}); !a.Done || a.Steps[0].Range != (Range{0, 3}) {
+	if _, a := answer(t, culprit.Evidence{Candidates: 3, Probes: []culprit.Probe{{3, 0.1}, {3, 0.11}, {3, 0.1}, {3, 0.1}},
+		Unusable: []int{1, 2}}); !a.Done || a.Steps[0].Range != (culprit.Range{0, 3}) {
 		t.Errorf("a list without a usable candidate: %+v", a)
 	}
 }
 
 func TestEvidenceIsChecked(t *testing.T) {
-	for name, e := range map[string]Evidence{
+	for name, e := range map[string]culprit.Evidence{
 		"no candidate":      {},
-		"too many":          {Candidates: MaxCandidates + 1},
-		"beyond the end":    {Candidates: 2, Probes: []Probe{{3, 0}}},
-		"not a number":      {Candidates: 2, Probes: []Probe{{1, math.NaN()}}},
+		"too many":          {Candidates: culprit.MaxCandidates + 1},
+		"beyond the end":    {Candidates: 2, Probes: []culprit.Probe{{3, 0}}},
+		"not a number":      {Candidates: 2, Probes: []culprit.Probe{{1, math.NaN()}}},
 		"the bad end":       {Candidates: 2, Unusable: []int{2}},
 		"the good end, too": {Candidates: 2, Unusable: []int{0}},
 	} {

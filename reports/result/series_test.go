@@ -1,12 +1,14 @@
-package result
+package result_test
 
 import (
 	"slices"
 	"testing"
+
+	"github.com/servegate/pipeline/reports/result"
 )
 
 func TestThin(t *testing.T) {
-	var s Series
+	var s result.Series
 	for i := range 1000 {
 		s.T, s.V = append(s.T, float64(i)), append(s.V, float64(2*i))
 	}
@@ -19,7 +21,7 @@ func TestThin(t *testing.T) {
 			t.Fatalf("the value at %v is %v", s.T[i], s.V[i])
 		}
 	}
-	few := Series{T: []float64{1, 2, 3}, V: []float64{4, 5, 6}}
+	few := result.Series{T: []float64{1, 2, 3}, V: []float64{4, 5, 6}}
 	few.Thin(300)
 	if !slices.Equal(few.T, []float64{1, 2, 3}) || !slices.Equal(few.V, []float64{4, 5, 6}) {
 		t.Errorf("got %v", few)

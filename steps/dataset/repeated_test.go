@@ -1,9 +1,10 @@
-package dataset
+package dataset_test
 
 import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 )
 
 func TestRepeated(t *testing.T) {
@@ -19,7 +20,7 @@ func TestRepeated(t *testing.T) {
 		"sharegpt":      {steps.Dataset{Kind: "sharegpt"}, 0, false},
 		"another":       {steps.Dataset{Kind: "toy"}, 0, false},
 	} {
-		if share, known := Repeated(tt.of); known != tt.known || known && share != tt.share {
+		if share, known := dataset.Repeated(tt.of); known != tt.known || known && share != tt.share {
 			t.Errorf("%s: %g, %v", name, share, known)
 		}
 	}

@@ -1,4 +1,4 @@
-package docker
+package docker_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/docker"
 )
 
 func TestSimulatorImageIsRefused(t *testing.T) {
@@ -15,7 +17,7 @@ func TestSimulatorImageIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{script: "is not a Linux program", filepath.Join(dir, "none"): "no such file"} {
-		if _, err := SimulatorImage(context.Background(), "unix:///none", path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := docker.SimulatorImage(context.Background(), "unix:///none", path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", path, err)
 		}
 	}

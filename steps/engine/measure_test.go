@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
 )
 
-func reader(t *testing.T, m steps.Measure) *SeriesReader {
+func reader(t *testing.T, m steps.Measure) *engine.SeriesReader {
 	t.Helper()
-	r, _, err := Readers(m)
+	r, _, err := engine.Readers(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ running 7
 		if (err != nil) != (tt.fail != "") || err != nil && !strings.Contains(err.Error(), tt.fail) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if sum := (Rise{Values: s.Values}).Sum(""); err == nil && sum != tt.sum {
+		if sum := (engine.Rise{Values: s.Values}).Sum(""); err == nil && sum != tt.sum {
 			t.Errorf("%s: %g, want %g", name, sum, tt.sum)
 		}
 	}
@@ -79,15 +80,15 @@ func TestManySeriesOfAMeasure(t *testing.T) {
 }
 
 func TestRiseOf(t *testing.T) {
-	of := func(kind string, values ...any) Series {
-		s := Series{Type: kind, Values: map[string]float64{}}
+	of := func(kind string, values ...any) engine.Series {
+		s := engine.Series{Type: kind, Values: map[string]float64{}}
 		for i := 0; i < len(values); i += 2 {
 			s.Values[values[i].(string)] = values[i+1].(float64)
 		}
 		return s
 	}
 	for name, tt := range map[string]struct {
-		before, after Series
+		before, after engine.Series
 		want          float64
 		fail          string
 	}{
@@ -99,7 +100,7 @@ func TestRiseOf(t *testing.T) {
 		"one is gone":   {of("counter", "a", 9.0, "b", 2.0), of("counter", "a", 10.0), 0, "b was there before the run and not after it"},
 		"another type":  {of("counter", "a", 1.0), of("gauge", "a", 3.0), 0, "was of type counter before the run and of gauge after it"},
 	} {
-		rise, err := RiseOf(tt.before, tt.after)
+		rise, err := engine.RiseOf(tt.before, tt.after)
 		if (err != nil) != (tt.fail != "") || err != nil && !strings.Contains(err.Error(), tt.fail) {
 			t.Errorf("%s: %v", name, err)
 		} else if err == nil && rise.Sum("") != tt.want {
@@ -111,12 +112,12 @@ func TestRiseOf(t *testing.T) {
 // TestHistogram: the percentiles of two servers together, as Prometheus' histogram_quantile finds them.
 func TestHistogram(t *testing.T) {
 	m := steps.Measure{Series: "wait", Kind: steps.MeasureHistogram}
-	read := func(text string) Rise {
+	read := func(text string) engine.Rise {
 		s, err := reader(t, m).Read([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		rise, err := RiseOf(Series{}, s)
+		rise, err := engine.RiseOf(engine.Series{}, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +126,7 @@ func TestHistogram(t *testing.T) {
 	one := read("# TYPE wait histogram\nwait_bucket{le=\"0.1\"} 10\nwait_bucket{le=\"1\"} 10\nwait_bucket{le=\"+Inf\"} 10\nwait_sum " +
 		"0.5\nwait_count 10\n")
 	two := read("wait_bucket{le=\"0.1\"} 0\nwait_bucket{le=\"1.0\"} 8\nwait_bucket{le=\"+Inf\"} 10\nwait_sum 9.5\nwait_count 10\n")
-	h, err := HistogramOf([]Rise{one, two})
+	h, err := engine.HistogramOf([]engine.Rise{one, two})
 	if err != nil || h.Sum != 10 || h.Count != 20 {
 		t.Fatalf("%+v, %v", h, err)
 	}
@@ -134,17 +135,18 @@ func TestHistogram(t *testing.T) {
 			t.Errorf("%g: %g, %v, want %g", q, got, err, want)
 		}
 	}
-	if _, err := (Histogram{Count: 1, Bounds: h.Bounds, Cumulative: make([]float64, len(h.Bounds))}).Quantile(0.5); err == nil {
+	if _, err := (engine.Histogram{Count: 1, Bounds: h.Bounds, Cumulative: make([]float64, len(h.Bounds))}).Quantile(0.5); err == nil {
 		t.Error("buckets that counted nothing have a median")
 	}
 	if _, err := h.Quantile(0.99); err == nil || !strings.Contains(err.Error(), "beyond its largest bucket, which ends at 1") {
 		t.Errorf("beyond the buckets: %v", err)
 	}
 	other := read("wait_bucket{le=\"0.2\"} 10\nwait_bucket{le=\"+Inf\"} 10\nwait_sum 0.5\nwait_count 10\n")
-	if _, err := HistogramOf([]Rise{one, other}); err == nil || !strings.Contains(err.Error(), "different buckets") {
+	if _, err := engine.HistogramOf([]engine.Rise{one, other}); err == nil || !strings.Contains(err.Error(), "different buckets") {
 		t.Errorf("other buckets: %v", err)
 	}
-	if _, err := HistogramOf([]Rise{read("wait_bucket{le=\"1\"} 9\nwait_bucket{le=\"+Inf\"} 3\nwait_count 3\n")}); err == nil {
+	if _,
+		err := engine.HistogramOf([]engine.Rise{read("wait_bucket{le=\"1\"} 9\nwait_bucket{le=\"+Inf\"} 3\nwait_count 3\n")}); err == nil {
 		t.Error("buckets that are not cumulative are taken")
 	}
 }

@@ -1,15 +1,16 @@
-package kv
+package kv_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 	"github.com/zclconf/go-cty/cty"
 )
 
 func TestKinds(t *testing.T) {
-	kinds := append(Connectors().Transfers(), Services()...)
+	kinds := append(kv.Connectors().Transfers(), kv.Services()...)
 	if _, err := steps.NewRegistry(kinds...); err != nil {
 		t.Error(err)
 	}
@@ -41,15 +42,16 @@ func TestValidateTransfer(t *testing.T) {
 		attrs map[string]cty.Value
 		want  []string
 	}{
-		"rdma": {"mooncake", map[string]cty.Value{"transport": cty.StringVal(RDMA), "devices": devices("mlx5_0", "mlx5_1"),
+		"rdma": {"mooncake", map[string]cty.Value{"transport": cty.StringVal(kv.RDMA), "devices": devices("mlx5_0", "mlx5_1"),
 			"buffer": cty.NumberIntVal(5 << 30)}, nil},
 		"unknown": {"mooncake", map[string]cty.Value{"transport": cty.UnknownVal(cty.String),
 			"devices": cty.UnknownVal(cty.List(cty.String)), "buffer": cty.UnknownVal(cty.Number)}, nil},
-		"no nccl":       {"mooncake", map[string]cty.Value{"transport": cty.StringVal(NCCL)}, []string{"transport"}},
-		"nccl":          {"p2p_nccl", map[string]cty.Value{"transport": cty.StringVal(NCCL)}, nil},
-		"files":         {"example", map[string]cty.Value{"transport": cty.StringVal(TCP)}, []string{"transport"}},
-		"device":        {"nixl", map[string]cty.Value{"devices": devices("mlx5_0; rm")}, []string{"devices"}},
-		"nvlink":        {"nixl", map[string]cty.Value{"transport": cty.StringVal(NVLink), "devices": devices("mlx5_0")}, []string{"devices"}},
+		"no nccl": {"mooncake", map[string]cty.Value{"transport": cty.StringVal(kv.NCCL)}, []string{"transport"}},
+		"nccl":    {"p2p_nccl", map[string]cty.Value{"transport": cty.StringVal(kv.NCCL)}, nil},
+		"files":   {"example", map[string]cty.Value{"transport": cty.StringVal(kv.TCP)}, []string{"transport"}},
+		"device":  {"nixl", map[string]cty.Value{"devices": devices("mlx5_0; rm")}, []string{"devices"}},
+		"nvlink": {"nixl", map[string]cty.Value{"transport": cty.StringVal(kv.NVLink), "devices": devices("mlx5_0")},
+			[]string{"devices"}},
 		"files, device": {"example", map[string]cty.Value{"devices": devices("mlx5_0")}, []string{"devices"}},
 		"config":        {"multi", map[string]cty.Value{"config": cty.StringVal("x")}, []string{"config"}},
 		"path":          {"example", map[string]cty.Value{"path": cty.StringVal("kv")}, []string{"path"}},
@@ -57,9 +59,9 @@ func TestValidateTransfer(t *testing.T) {
 			[]string{"env", "A B"}},
 		"empty buffer": {"lmcache", map[string]cty.Value{"buffer": cty.Zero}, []string{"buffer"}},
 	} {
-		i := slices.IndexFunc(Connectors().Transfers(), func(k steps.Kind) bool { return k.Name == tt.kind })
+		i := slices.IndexFunc(kv.Connectors().Transfers(), func(k steps.Kind) bool { return k.Name == tt.kind })
 		var got []string
-		for _, p := range Connectors().Transfers()[i].Validate(steps.Object{Attrs: tt.attrs}) {
+		for _, p := range kv.Connectors().Transfers()[i].Validate(steps.Object{Attrs: tt.attrs}) {
 			got = append(got, p.Path...)
 		}
 		if !slices.Equal(got, tt.want) {
@@ -70,7 +72,7 @@ func TestValidateTransfer(t *testing.T) {
 
 func TestValidateService(t *testing.T) {
 	both := map[string]cty.Value{"image": cty.StringVal("i:1"), "executable": cty.StringVal("e"), "port": cty.NumberIntVal(0)}
-	if got := Services()[0].Validate(steps.Object{Attrs: both}); len(got) != 2 {
+	if got := kv.Services()[0].Validate(steps.Object{Attrs: both}); len(got) != 2 {
 		t.Errorf("got %v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package llamacpp
+package llamacpp_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/llamacpp"
 	"github.com/zclconf/go-cty/cty"
 	"go.uber.org/goleak"
 )
@@ -38,7 +39,7 @@ func TestRenderGolden(t *testing.T) {
 		{Addr: "metrics", Model: file, Args: []steps.Arg{{Name: "metrics", Value: false}}},
 		{Addr: "image", Image: "ghcr.io/ggml-org/llama.cpp:server-cuda-b10434", Model: file, GPUs: 1, Container: &steps.ContainerSpec{}},
 	} {
-		p, err := New().Render(spec, spec.ListenHost(), steps.PortNumber(8080))
+		p, err := llamacpp.New().Render(spec, spec.ListenHost(), steps.PortNumber(8080))
 		if err != nil {
 			t.Fatalf("%s: %v", spec.Addr, err)
 		}
@@ -63,7 +64,7 @@ func TestRenderRefuses(t *testing.T) {
 		"token":    {arg("hf-token", "k"), "set HF_TOKEN in env"},
 		"alias":    {arg("alias", "x"), "set served_name"},
 	} {
-		_, err := New().Render(tt.spec, "127.0.0.1", steps.PortNumber(1))
+		_, err := llamacpp.New().Render(tt.spec, "127.0.0.1", steps.PortNumber(1))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %s", name, err, tt.want)
 		}
@@ -90,7 +91,7 @@ func TestValidate(t *testing.T) {
 		"not a number": {args(map[string]cty.Value{"ctx_size": cty.StringVal("many")}), "takes a whole number"},
 		"below 0":      {args(map[string]cty.Value{"ctx_size": cty.NumberIntVal(-1)}), "args.ctx_size cannot be -1"},
 	} {
-		found := Kind().Validate(steps.Object{Attrs: tt.attrs})
+		found := llamacpp.Kind().Validate(steps.Object{Attrs: tt.attrs})
 		if tt.want == "" && len(found) > 0 || tt.want != "" && (len(found) != 1 || !strings.Contains(found[0].Summary, tt.want)) {
 			t.Errorf("%s: %v, want %s", name, found, tt.want)
 		}
@@ -123,7 +124,7 @@ func server(t *testing.T, loading bool) steps.Endpoint {
 }
 
 func TestReady(t *testing.T) {
-	ctx, e := context.Background(), New()
+	ctx, e := context.Background(), llamacpp.New()
 	if state, ready, err := e.Ready(ctx, server(t, true), steps.Readiness{}); ready || err == nil || state != steps.StateListening {
 		t.Errorf("while it loads: %s, %v, %v", state, ready, err)
 	}
@@ -136,7 +137,7 @@ func TestReady(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	facts, err := New().Describe(context.Background(), server(t, false))
+	facts, err := llamacpp.New().Describe(context.Background(), server(t, false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestObserve(t *testing.T) {
-	o, err := New().Capabilities().Observer.Observe(context.Background(), server(t, false))
+	o, err := llamacpp.New().Capabilities().Observer.Observe(context.Background(), server(t, false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestStartFacts(t *testing.T) {
 			"0.00.026.906 I llama_kv_cache: size =    2.00 MiB (  1024 cells,   2 layers,  4/4 seqs), K (f16):    1.00 MiB, V (f16):    1.00 MiB",
 		}, map[string]float64{"weight_bytes": 0.56 * mib, "kv_cache_bytes": 2 * mib}},
 	} {
-		if d := cmp.Diff(tt.want, New().Capabilities().Observer.StartFacts(tt.log)); d != "" {
+		if d := cmp.Diff(tt.want, llamacpp.New().Capabilities().Observer.StartFacts(tt.log)); d != "" {
 			t.Errorf("%s:\n%s", name, d)
 		}
 	}
@@ -200,11 +201,11 @@ func TestClassify(t *testing.T) {
 		"out_of_memory": "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 4403.49 MiB on device 0: cudaMalloc failed: out of memory",
 		"unknown":       "0.00.293.071 I srv  llama_server: model loaded",
 	} {
-		if got, _ := New().Classify([]string{line}); got != want {
+		if got, _ := llamacpp.New().Classify([]string{line}); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}
 	}
-	if got, _ := New().Classify([]string{`error while handling argument "--ctx-size": stoi`}); got != "arguments" {
+	if got, _ := llamacpp.New().Classify([]string{`error while handling argument "--ctx-size": stoi`}); got != "arguments" {
 		t.Errorf("a value: %s", got)
 	}
 }

@@ -1,4 +1,4 @@
-package load
+package load_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -20,25 +21,26 @@ func sampleRun() record.Run {
 		{Index: 1, Planned: 200 * ms, Sent: 210 * ms, Headers: 220 * ms, Done: 2101 * ms, PromptTokens: 50, WantTokens: 2, OutputTokens: 2,
 			Status: 200, Finish: "length",
 			Events: []record.Event{{At: 290 * ms, Tokens: 1}, {At: 2100 * ms, Tokens: 2}}},
-		{Index: 2, Planned: 300 * ms, Sent: 300 * ms, Headers: 301 * ms, Done: 301 * ms, WantTokens: 2, Status: 503, Failure: record.FailStatus,
+		{Index: 2, Planned: 300 * ms, Sent: 300 * ms, Headers: 301 * ms, Done: 301 * ms, WantTokens: 2,
+			Status: 503, Failure: record.FailStatus,
 			Error: "status 503"},
 	}}
 }
 
 func TestVLLMBlock(t *testing.T) {
-	for name, opt := range map[string]VLLMOptions{
+	for name, opt := range map[string]load.VLLMOptions{
 		"block.txt": {},
 		"block-all.txt": {MaxConcurrency: 8, RequestRate: 10, Percentiles: []float64{50, 99, 99.9},
 			Metrics: []string{"ttft", "tpot", "itl", "e2el", "client_queue_time", "e2el_including_client_queue"}},
 	} {
 		var b bytes.Buffer
-		if err := WriteVLLMBlock(&b, sampleRun(), opt); err != nil {
+		if err := load.WriteVLLMBlock(&b, sampleRun(), opt); err != nil {
 			t.Fatal(err)
 		}
 		golden.Equal(t, "testdata/"+name, b.Bytes())
 	}
 	var b bytes.Buffer
-	if err := WriteVLLMBlock(&b, record.Run{}, VLLMOptions{}); err != nil {
+	if err := load.WriteVLLMBlock(&b, record.Run{}, load.VLLMOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if bytes.Contains(b.Bytes(), []byte("NaN")) || bytes.Contains(b.Bytes(), []byte("Inf")) {
@@ -68,15 +70,16 @@ func limited(run record.Run) record.Run {
 func TestGoodputAndEmbeddings(t *testing.T) {
 	for name, run := range map[string]record.Run{"goodput": limited(sampleRun()), "embeddings": vectorRun()} {
 		var block, other bytes.Buffer
-		if err := WriteVLLMBlock(&block, run, VLLMOptions{}); err != nil {
+		if err := load.WriteVLLMBlock(&block, run, load.VLLMOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		golden.Equal(t, "testdata/block-"+name+".txt", block.Bytes())
-		if err := WriteSGLangBlock(&other, run, SGLangOptions{Backend: "sglang-embedding", RequestRate: 4, MaxConcurrency: 8}); err != nil {
+		opt := load.SGLangOptions{Backend: "sglang-embedding", RequestRate: 4, MaxConcurrency: 8}
+		if err := load.WriteSGLangBlock(&other, run, opt); err != nil {
 			t.Fatal(err)
 		}
 		golden.Equal(t, "testdata/sglang-"+name+".txt", other.Bytes())
-		got, err := VLLMJSON(run, VLLMOptions{Detailed: true})
+		got, err := load.VLLMJSON(run, load.VLLMOptions{Detailed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,20 +88,20 @@ func TestGoodputAndEmbeddings(t *testing.T) {
 }
 
 func TestSGLangBlock(t *testing.T) {
-	for name, opt := range map[string]SGLangOptions{
+	for name, opt := range map[string]load.SGLangOptions{
 		"sglang.txt": {Backend: "vllm"}, "sglang-native.txt": {Backend: "sglang", RequestRate: 0.25},
 		"sglang-trace.txt": {Backend: "vllm", Trace: true},
 	} {
 		var b bytes.Buffer
 		run := sampleRun()
 		run.Requests[0].Events = []record.Event{{At: 201e6, Tokens: 1}, {At: 402e6, Tokens: 3}} // two tokens at once
-		if err := WriteSGLangBlock(&b, run, opt); err != nil {
+		if err := load.WriteSGLangBlock(&b, run, opt); err != nil {
 			t.Fatal(err)
 		}
 		golden.Equal(t, "testdata/"+name, b.Bytes())
 	}
 	var b bytes.Buffer
-	if err := WriteSGLangBlock(&b, record.Run{}, SGLangOptions{}); err != nil {
+	if err := load.WriteSGLangBlock(&b, record.Run{}, load.SGLangOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if bytes.Contains(b.Bytes(), []byte("NaN")) || bytes.Contains(b.Bytes(), []byte("Inf")) {
@@ -107,12 +110,13 @@ func TestSGLangBlock(t *testing.T) {
 }
 
 func TestVLLMJSON(t *testing.T) {
-	for name, opt := range map[string]VLLMOptions{
+	for name, opt := range map[string]load.VLLMOptions{
 		"result.json": {Date: "20260102-150405", Backend: "vllm", EndpointType: "vllm", ModelID: "m", Burstiness: 1},
-		"result-detailed.json": {Date: "20260102-150405", Backend: "vllm", EndpointType: "vllm", ModelID: "m", Burstiness: 1, RequestRate: 10,
+		"result-detailed.json": {Date: "20260102-150405", Backend: "vllm", EndpointType: "vllm", ModelID: "m", Burstiness: 1,
+			RequestRate:    10,
 			MaxConcurrency: 8, Detailed: true, Metrics: []string{"ttft", "e2el", "client_queue_time"}},
 	} {
-		got, err := VLLMJSON(sampleRun(), opt)
+		got, err := load.VLLMJSON(sampleRun(), opt)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package openai
+package openai_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/openai"
 	"github.com/zclconf/go-cty/cty"
 	"go.uber.org/goleak"
 )
@@ -46,7 +47,7 @@ func TestRender(t *testing.T) {
 		"reserved": {spec: steps.ServerSpec{Addr: "s", Executable: []string{"x"}, Args: []steps.Arg{{Name: "port", Value: int64(1)}}},
 			err: "write {port} in executable"},
 	} {
-		p, err := New().Render(tt.spec, tt.spec.ListenHost(), steps.PortNumber(9000))
+		p, err := openai.New().Render(tt.spec, tt.spec.ListenHost(), steps.PortNumber(9000))
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%s: got %v, want %s", name, err, tt.err)
@@ -80,7 +81,7 @@ func TestAgainstServer(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	ctx, e, ep := context.Background(), New(), steps.Endpoint{BaseURL: s.URL, Model: "m"}
+	ctx, e, ep := context.Background(), openai.New(), steps.Endpoint{BaseURL: s.URL, Model: "m"}
 	if state, ready, err := e.Ready(ctx, ep, steps.Readiness{}); !ready || state != steps.StateReady {
 		t.Errorf("%s, %v, %v", state, ready, err)
 	}
@@ -101,13 +102,13 @@ func TestAgainstServer(t *testing.T) {
 }
 
 func TestClassify(t *testing.T) {
-	if class, evidence := New().Classify([]string{"bind: address already in use"}); class != "port_in_use" || evidence == "" {
+	if class, evidence := openai.New().Classify([]string{"bind: address already in use"}); class != "port_in_use" || evidence == "" {
 		t.Errorf("got %s, %q", class, evidence)
 	}
 }
 
 func TestValidate(t *testing.T) {
-	k := Kind()
+	k := openai.Kind()
 	for name, tt := range map[string]struct {
 		attrs map[string]cty.Value
 		want  int
@@ -121,7 +122,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: %v, want %d problems", name, got, tt.want)
 		}
 	}
-	if k.Block != "server" || k.Name != Name {
+	if k.Block != "server" || k.Name != openai.Name {
 		t.Errorf("kind is %s %s", k.Block, k.Name)
 	}
 }

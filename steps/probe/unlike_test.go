@@ -1,6 +1,10 @@
-package probe
+package probe_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/servegate/pipeline/steps/probe"
+)
 
 func TestUnlike(t *testing.T) {
 	h100 := func(change ...string) map[string]string {
@@ -33,12 +37,12 @@ func TestUnlike(t *testing.T) {
 		"another topology":   {h100("gpu_topology", "NV18"), h100("gpu_topology", "PHB"), "gpu_topology", ""},
 		"other NICs":         {h100("nics", "mlx5_0"), h100("nics", "mlx5_0 mlx5_1"), "nics", ""},
 	} {
-		hard, soft := Unlike(tt.a, tt.b, false)
+		hard, soft := probe.Unlike(tt.a, tt.b, false)
 		if hard != tt.hard || soft != tt.soft {
 			t.Errorf("%s: they must not differ in %q and may in %q, want %q and %q", name, hard, soft, tt.hard, tt.soft)
 		}
 	}
-	if hard, soft := Unlike(cpus("64"), cpus("32"), true); hard != "" || soft != "cpus" {
+	if hard, soft := probe.Unlike(cpus("64"), cpus("32"), true); hard != "" || soft != "cpus" {
 		t.Errorf("where GPUs of which nothing is known do the work, they must not differ in %q and may in %q", hard, soft)
 	}
 }

@@ -1,18 +1,19 @@
-package router
+package router_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/router"
 	"github.com/zclconf/go-cty/cty"
 )
 
 func TestKinds(t *testing.T) {
-	if _, err := steps.NewRegistry(Kinds()...); err != nil {
+	if _, err := steps.NewRegistry(router.Kinds()...); err != nil {
 		t.Error(err)
 	}
-	for _, k := range Kinds() {
+	for _, k := range router.Kinds() {
 		if k.Block != "router" || k.Doc == "" {
 			t.Errorf("%s %q: no doc", k.Block, k.Name)
 		}
@@ -40,9 +41,9 @@ func TestValidate(t *testing.T) {
 		"not a list": {"round_robin", map[string]cty.Value{"decode": cty.StringVal("x")}, []string{"decode"}},
 		"port":       {"round_robin", map[string]cty.Value{"decode": servers, "port": cty.NumberIntVal(-1)}, []string{"port"}},
 	} {
-		i := slices.IndexFunc(Kinds(), func(k steps.Kind) bool { return k.Name == tt.kind })
+		i := slices.IndexFunc(router.Kinds(), func(k steps.Kind) bool { return k.Name == tt.kind })
 		var got []string
-		for _, p := range Kinds()[i].Validate(steps.Object{Attrs: tt.attrs}) {
+		for _, p := range router.Kinds()[i].Validate(steps.Object{Attrs: tt.attrs}) {
 			got = append(got, p.Path...)
 		}
 		if !slices.Equal(got, tt.want) {

@@ -1,9 +1,10 @@
-package simulate
+package simulate_test
 
 import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
@@ -14,7 +15,7 @@ const ms = time.Millisecond
 // they came in, the first that came is the first served, and KV that arrives before it
 // is there waits until it is.
 func TestRequestsAreServedAsTheyCame(t *testing.T) {
-	server, err := NewServer([]string{"vllm", "serve", "m", "--max-num-seqs", "1"}, Options{Clock: &clock.Free{}})
+	server, err := simulate.NewServer([]string{"vllm", "serve", "m", "--max-num-seqs", "1"}, simulate.Options{Clock: &clock.Free{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func TestRequestsAreServedAsTheyCame(t *testing.T) {
 }
 
 func TestKVThatIsOnItsWayIsWaitedFor(t *testing.T) {
-	server, err := NewServer([]string{"vllm", "serve", "m"}, Options{Clock: &clock.Free{}})
+	server, err := simulate.NewServer([]string{"vllm", "serve", "m"}, simulate.Options{Clock: &clock.Free{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,15 +1,16 @@
-package plan
+package plan_test
 
 import (
 	"slices"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
 
 // After a gate was red, what is not decided there fails, also under another name.
 func TestInconclusiveAfterRed(t *testing.T) {
-	p := &Plan{Alpha: 0.05, Gates: []Gate{{Addr: "gate.a", Actions: result.Actions{OnInconclusive: "warn"}},
+	p := &plan.Plan{Alpha: 0.05, Gates: []plan.Gate{{Addr: "gate.a", Actions: result.Actions{OnInconclusive: "warn"}},
 		{Addr: "gate.b", Actions: result.Actions{OnInconclusive: "ignore"}}}}
 	on := func() (out []string) {
 		for _, g := range p.Gates {

@@ -1,9 +1,10 @@
-package spawn
+package spawn_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -15,7 +16,7 @@ func TestEnvironment(t *testing.T) {
 		"VLLM_PORT=tcp://10.0.0.1:80", "RANDOM_THING=1", "=odd", "novalue",
 	}
 	tests := map[string]struct {
-		policy Policy
+		policy spawn.Policy
 		set    []steps.EnvVar
 		want   []string
 	}{
@@ -29,7 +30,7 @@ func TestEnvironment(t *testing.T) {
 				"HF_TOKEN=mine", "A=2"},
 		},
 		"also": {
-			policy: Policy{Also: []string{"RANDOM_*", "GITHUB_*", "HF_TOKEN"}},
+			policy: spawn.Policy{Also: []string{"RANDOM_*", "GITHUB_*", "HF_TOKEN"}},
 			want: []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "CUDA_VISIBLE_DEVICES=0", "HF_HOME=/hf", "HTTPS_PROXY=http://p",
 				"HF_TOKEN=t", "RANDOM_THING=1"},
 		},

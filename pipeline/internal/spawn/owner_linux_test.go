@@ -1,18 +1,20 @@
-package spawn
+package spawn_test
 
 import (
 	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
 )
 
 func TestOwner(t *testing.T) {
-	own := Owner()
-	if own == "" || Owner() != own {
-		t.Fatalf("owner %q, then %q", own, Owner())
+	own := spawn.Owner()
+	if own == "" || spawn.Owner() != own {
+		t.Fatalf("owner %q, then %q", own, spawn.Owner())
 	}
-	if Gone(own) {
+	if spawn.Gone(own) {
 		t.Error("we are gone")
 	}
 	ended := exec.Command("true")
@@ -28,11 +30,11 @@ func TestOwner(t *testing.T) {
 		place:                                          false,
 		"":                                             false,
 	} {
-		if Gone(owner) != gone {
+		if spawn.Gone(owner) != gone {
 			t.Errorf("%q is gone: %v, want %v", owner, !gone, gone)
 		}
 	}
-	if !Gone(own + "1") {
+	if !spawn.Gone(own + "1") {
 		t.Error("a process with our number and another start is we")
 	}
 }

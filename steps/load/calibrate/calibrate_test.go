@@ -1,4 +1,4 @@
-package calibrate
+package calibrate_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/load/calibrate"
 	"github.com/servegate/pipeline/steps/load/mock"
 	"go.uber.org/goleak"
 )
@@ -31,9 +32,9 @@ func TestRun(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = mock.New(sched).Serve(ctx, l) })
 	t.Cleanup(func() { cancel(); wg.Wait() })
-	for _, c := range []Case{Burst(sched, 20, 8), Steady(sched, 400, 40, 8)} {
+	for _, c := range []calibrate.Case{calibrate.Burst(sched, 20, 8), calibrate.Steady(sched, 400, 40, 8)} {
 		c.UserSpace = c.Load.Rate > 0
-		r, err := Run(t.Context(), "http://"+l.Addr().String(), c)
+		r, err := calibrate.Run(t.Context(), "http://"+l.Addr().String(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +61,7 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Run(t.Context(), "http://"+l.Addr().String()+"/nothing", Burst(sched, 1, 1)); err == nil ||
+	if _, err := calibrate.Run(t.Context(), "http://"+l.Addr().String()+"/nothing", calibrate.Burst(sched, 1, 1)); err == nil ||
 		!strings.Contains(err.Error(), "404") {
 		t.Errorf("no mock there: error %v", err)
 	}

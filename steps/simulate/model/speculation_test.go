@@ -1,4 +1,4 @@
-package model
+package model_test
 
 import (
 	"context"
@@ -6,30 +6,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate/model"
 	"github.com/servegate/pipeline/steps/traffic"
 )
 
 // TestSpeculation: as many drafted tokens are accepted as the chance says, answers are no longer
 // than asked for, and steps take fewer than tokens.
 func TestSpeculation(t *testing.T) {
-	for _, want := range []Speculation{{Tokens: 4, Accept: 0.7}, {Tokens: 1, Accept: 0.9, Layers: 1}, {Tokens: 7, Accept: 0.3}} {
-		p, err := ProfileByName("fast")
+	for _, want := range []model.Speculation{{Tokens: 4, Accept: 0.7}, {Tokens: 1, Accept: 0.9, Layers: 1}, {Tokens: 7, Accept: 0.3}} {
+		p, err := model.ProfileByName("fast")
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := Config{Profile: p, Shape: p.Model, GPUs: 1, BlockSize: 16, KVBlocks: 4000, MaxSeqs: 64, Budget: 2048, Chunked: true,
+		c := model.Config{Profile: p, Shape: p.Model, GPUs: 1, BlockSize: 16, KVBlocks: 4000, MaxSeqs: 64, Budget: 2048, Chunked: true,
 			Mixed: true, MaxModelLen: 1024}
 		c.Speculation = want
 		times := make([]time.Duration, 400)
 		for i := range times {
 			times[i] = time.Duration(i) * 20 * time.Millisecond
 		}
-		f, err := NewFleet(FleetSpec{Decode: []Node{{Config: c, Seed: 7}}})
+		f, err := model.NewFleet(model.FleetSpec{Decode: []model.Node{{Config: c, Seed: 7}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		served, err := f.Serve(context.Background(),
-			Traffic{Plan: traffic.Plan{Times: times}, Request: func(int) (Arrival, error) { return Arrival{Input: 100, Output: 61}, nil }})
+			model.Traffic{Plan: traffic.Plan{Times: times}, Request: func(int) (model.Arrival, error) {
+				return model.Arrival{Input: 100, Output: 61}, nil
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}

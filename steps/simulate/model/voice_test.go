@@ -1,29 +1,31 @@
-package model
+package model_test
 
 import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/simulate/model"
 )
 
 // TestVoice: answers follow from prompt and model; a launch changes the share of them that it is
 // said to, corruption another share in every launch alike, and log-probabilities tremble.
 func TestVoice(t *testing.T) {
 	const prompts, tokens = 1500, 8
-	plain := VoiceOf("m")
-	launch := func(seed uint64, corrupt float64) Voice {
+	plain := model.VoiceOf("m")
+	launch := func(seed uint64, corrupt float64) model.Voice {
 		v := plain
 		v.Launch, v.Diverge, v.Jitter, v.Corrupt = seed, 0.05, 0.01, corrupt
 		return v
 	}
-	voices := []Voice{launch(1, 0), launch(2, 0), launch(3, 0.02), launch(4, 0.02)}
+	voices := []model.Voice{launch(1, 0), launch(2, 0), launch(3, 0.02), launch(4, 0.02)}
 	differ, both := make([]int, len(voices)), 0
 	trembles := 0.0
 	for p := range prompts {
-		prompt := Encode("tell me about")
+		prompt := model.Encode("tell me about")
 		prompt = append(prompt, p%50, p/50)
 		want := plain.Say(prompt, tokens)
-		if slices.Equal(want, VoiceOf("n").Say(prompt, tokens)) || slices.Equal(want, plain.Say(append(prompt, 65), tokens)) {
+		if slices.Equal(want, model.VoiceOf("n").Say(prompt, tokens)) || slices.Equal(want, plain.Say(append(prompt, 65), tokens)) {
 			t.Fatal("another model, or another prompt, has the same answer")
 		}
 		var other [4]bool
