@@ -116,14 +116,18 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 	}
 	for tokens := 0; len(d.kept) < d.prompts && tokens < keptTokens; {
 		p := d.src.Prompt(len(d.kept), d.seeds)
-		tokens += max(len(p.IDs), len(p.Text), len(p.Messages), 1)
+		tokens += max(len(p.IDs), len(p.Text), len(p.Messages)) + promptTokens
 		d.kept = append(d.kept, p)
 	}
 	return d, nil
 }
 
-// keptTokens is the number of tokens of prompts, or of bytes of their text, that a rehearsal keeps.
-const keptTokens = 4 << 20
+// keptTokens is the number of tokens of prompts, or of bytes of their text, that a rehearsal keeps. Each prompt counts as
+// promptTokens more, which is the memory of its fields.
+const (
+	keptTokens   = 1 << 20
+	promptTokens = 16
+)
 
 // prompt returns prompt i of the measured requests.
 func (d *drawn) prompt(i int) dataset.Prompt {

@@ -1,7 +1,10 @@
 package model
 
 import (
+	"cmp"
+	"container/heap"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/steps/traffic"
@@ -67,12 +70,29 @@ func (f *Fleet) begin(t Traffic) {
 	}
 	r.scheduler = traffic.New(t.Plan, r)
 	r.scheduler.Start()
-	for _, i := range t.Planned() {
-		r.At(t.Times[i], func() { r.scheduler.Due(i) })
-	}
+	r.arrive(t.Planned())
 	if f.spec.Every > 0 {
 		f.unless(f.now+f.spec.Every, r.note)
 	}
+}
+
+// arrive schedules the planned requests one after the other, so that the queue does not hold a million of them. Each keeps
+// the place among the events of its time that it would have if all were scheduled now.
+func (r *fleetRun) arrive(planned []int) {
+	slices.SortStableFunc(planned, func(i, j int) int { return cmp.Compare(r.t.Times[i], r.t.Times[j]) })
+	before := r.fleet.order + 1
+	r.fleet.order += len(planned)
+	var arrival func(k int)
+	arrival = func(k int) {
+		if k == len(planned) {
+			return
+		}
+		heap.Push(&r.fleet.queue, moment{at: r.start + r.t.Times[planned[k]], order: before + k, do: func() {
+			arrival(k + 1)
+			r.scheduler.Due(planned[k])
+		}})
+	}
+	arrival(0)
 }
 
 // Now implements traffic.Driver.
@@ -159,11 +179,14 @@ func (r *fleetRun) end(q *fleetRequest, err error) {
 	s.Done, s.Err = r.fleet.now-r.start, err
 	q.over = true
 	q.ids = nil
-	if err != nil {
-		for _, n := range []*fleetNode{q.prefill, q.decode} {
-			if n != nil && n.Abort(q.id) {
-				r.fleet.at(r.fleet.now, func() { r.fleet.kick(n) }) // other requests have room now
-			}
+	if err == nil {
+		delete(r.byID, q.id)
+		r.scheduler.Ended(s.Index, s.Done)
+		return
+	}
+	for _, n := range []*fleetNode{q.prefill, q.decode} {
+		if n != nil && n.Abort(q.id) {
+			r.fleet.at(r.fleet.now, func() { r.fleet.kick(n) }) // other requests have room now
 		}
 	}
 	r.scheduler.Ended(s.Index, s.Done)
