@@ -1,31 +1,63 @@
 package record
 
 import (
-	"cmp"
+	"iter"
 	"slices"
 )
 
-// PeakConcurrency returns the exact largest number of requests in flight at one time. It sweeps over the sorted
-// sends and ends; an end precedes a send at the same nanosecond (half-open intervals [Sent, Done)). Failed
-// requests count.
+// PeakConcurrency returns the exact largest number of requests in flight at one time, in half-open intervals [Sent, Done).
+// Failed requests count.
 func PeakConcurrency(run Run) int {
-	type edge struct {
-		at    int64
-		delta int
-	}
-	edges := make([]edge, 0, 2*len(run.Requests))
+	return peakOf(flights(run, func(r *Request) (from, to int64) {
+		if r.Sent < 0 {
+			return 0, 0
+		}
+		return r.Sent, r.Done
+	}))
+}
+
+// flight is a span of time with a constant number of requests in flight.
+type flight struct {
+	from, to int64
+	n        int
+}
+
+// flights yields the spans between sends and ends, in order and without gaps. inFlight returns when a request is in flight;
+// a request whose time is not positive is in none.
+func flights(run Run, inFlight func(*Request) (from, to int64)) iter.Seq[flight] {
+	var sends, ends []int64 // in their own order: a run can have a million requests
 	for i := range run.Requests {
-		if r := &run.Requests[i]; r.Sent >= 0 && r.Done > r.Sent {
-			edges = append(edges, edge{r.Sent, 1}, edge{r.Done, -1})
+		if from, to := inFlight(&run.Requests[i]); to > from {
+			if sends == nil {
+				sends, ends = make([]int64, 0, len(run.Requests)-i), make([]int64, 0, len(run.Requests)-i)
+			}
+			sends, ends = append(sends, from), append(ends, to)
 		}
 	}
-	slices.SortFunc(edges, func(a, b edge) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.delta, b.delta))
-	})
-	n, peak := 0, 0
-	for _, e := range edges {
-		n += e.delta
-		peak = max(peak, n)
+	slices.Sort(sends)
+	slices.Sort(ends)
+	return func(yield func(flight) bool) {
+		for sent, ended, at := 0, 0, int64(0); ended < len(ends); {
+			next := ends[ended]
+			if sent < len(sends) {
+				next = min(next, sends[sent])
+			}
+			if n := sent - ended; next > at && sent > 0 && !yield(flight{at, next, n}) {
+				return
+			}
+			for at = next; ended < len(ends) && ends[ended] == at; ended++ {
+			}
+			for ; sent < len(sends) && sends[sent] == at; sent++ {
+			}
+		}
+	}
+}
+
+// peakOf returns the largest number of requests in flight.
+func peakOf(spans iter.Seq[flight]) int {
+	peak := 0
+	for s := range spans {
+		peak = max(peak, s.n)
 	}
 	return peak
 }

@@ -23,8 +23,9 @@ func Reduce(run Run) map[string]float64 {
 	untimed := s.Untimed()
 	if !untimed {
 		reduceGroup(m, "tpot", s.TPOT)
-		reduceGroup(m, "itl", gaps(run))
-		reduceGroup(m, "itl_token", tokenGaps(run))
+		itl := gaps(run)
+		reduceGroup(m, "itl", itl)
+		reduceGroup(m, "itl_token", tokenGaps(run, itl))
 	}
 	for id, v := range map[string][]float64{
 		"ttft": s.TTFT, "e2el": s.E2EL, "ttft_from_schedule": s.TTFTFromSchedule, "e2el_from_schedule": s.E2ELFromSchedule,

@@ -67,7 +67,7 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 // Collect pools the observations of a run.
 func Collect(run Run) Samples {
 	s := latencies(run)
-	s.ITL, s.ITLToken, s.Session = gaps(run), tokenGaps(run), sessionTimes(run)
+	s.ITL, s.ITLToken, s.Session = gaps(run), tokenGaps(run, nil), sessionTimes(run)
 	return s
 }
 
@@ -192,14 +192,14 @@ func gaps(run Run) []float64 {
 	return out
 }
 
-// tokenGaps pools the per-token gaps, see [Samples.ITLToken]. An event without a token does not end a gap, as in
-// SGLang's client.
-func tokenGaps(run Run) []float64 {
+// tokenGaps pools the per-token gaps, see [Samples.ITLToken], into a slice that it overwrites. An event without a token does
+// not end a gap, as in SGLang's client.
+func tokenGaps(run Run, into []float64) []float64 {
 	tokens, exact := followingTokens(run)
 	if !exact {
 		return nil
 	}
-	out := slices.Grow([]float64(nil), tokens)
+	out := slices.Grow(into[:0], tokens)
 	for r := range successes(run) {
 		at, n := r.Events[0].At, r.Events[0].Tokens
 		for _, e := range r.Events[1:] {

@@ -1,10 +1,6 @@
 package record
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 // steadyShare is the smallest share of the peak concurrency in a steady state: the ratio in the example of
 // SGLang 0.5.23's steady_state_serving, which has no default.
@@ -23,17 +19,19 @@ type window struct {
 // server idles, do not affect the throughput. A successful request is in flight from its send to its last
 // token. ok is false without such a span.
 func steadyState(run Run) (w window, ok bool) {
-	spans := flights(run)
-	peak := 0
-	for _, s := range spans {
-		peak = max(peak, s.n)
-	}
+	spans := flights(run, func(r *Request) (from, to int64) {
+		if r.Failure != "" || len(r.Events) == 0 || r.Sent < 0 {
+			return 0, 0
+		}
+		return r.Sent, r.Events[len(r.Events)-1].At
+	})
+	peak := peakOf(spans)
 	if peak == 0 {
 		return w, false
 	}
 	w.Concurrency = max(int(math.Ceil(steadyShare*float64(peak)-1e-9)), 1)
 	start := int64(-1)
-	for _, s := range spans {
+	for s := range spans {
 		if s.n < w.Concurrency {
 			start = -1
 			continue
@@ -46,40 +44,6 @@ func steadyState(run Run) (w window, ok bool) {
 		}
 	}
 	return w, w.End > w.Start
-}
-
-// flight is a span of time with a constant number of requests in flight.
-type flight struct {
-	from, to int64
-	n        int
-}
-
-// flights returns the spans between sends and ends, in order and without gaps.
-func flights(run Run) []flight {
-	type edge struct {
-		at    int64
-		delta int
-	}
-	var edges []edge
-	for i := range run.Requests {
-		r := &run.Requests[i]
-		if r.Failure != "" || len(r.Events) == 0 || r.Sent < 0 {
-			continue
-		}
-		if end := r.Events[len(r.Events)-1].At; end > r.Sent {
-			edges = append(edges, edge{r.Sent, 1}, edge{end, -1})
-		}
-	}
-	slices.SortFunc(edges, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
-	var out []flight
-	n := 0
-	for i := 0; i+1 < len(edges); i++ {
-		n += edges[i].delta
-		if from, to := edges[i].at, edges[i+1].at; to > from {
-			out = append(out, flight{from, to, n})
-		}
-	}
-	return out
 }
 
 // reduceSteady adds the throughput within the steady state, and its share of the run.

@@ -100,12 +100,12 @@ func TestLargeFile(t *testing.T) {
 		kept             bool
 		megabytes        int64 // of the whole process
 	}{
-		{"a million", 1_000_000, 16, 0, true, 2200},
+		{"a million", 1_000_000, 16, 0, true, 900},
 		{"a million, beyond the limit", 1_000_000, 40, 100_000, false, 300},
 	}
 	if !*full {
 		for i := range tests {
-			tests[i].requests, tests[i].megabytes = tests[i].requests/10, max(tests[i].megabytes/6, 200)
+			tests[i].requests, tests[i].megabytes = tests[i].requests/10, max(tests[i].megabytes/6, 120)
 		}
 	}
 	for _, tt := range tests {

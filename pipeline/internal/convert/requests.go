@@ -16,10 +16,13 @@ type requests struct {
 	inputs, outputs       []float64
 	ttfts, starts, queues []float64
 	failed                []bool
-	gaps                  []int64 // nanoseconds, of all requests
-	gapEnds               []int   // end of the gaps of request i
-	large                 bool
-	silent                int // successful requests without a token at the client
+	// events of each request, which run completes: the first has no time, and each other one the gap before it.
+	events [][]record.Event
+	chunk  []record.Event // has the events of the last requests: one array of all would be copied whenever it grows
+	begin  int            // of the last request in chunk
+	gaps   int            // number of gaps of all requests
+	large  bool
+	silent int // successful requests without a token at the client
 }
 
 // take reads the member at a path of an object if it is one of the arrays.
@@ -77,6 +80,9 @@ func (q *requests) gapsOfOne() error {
 	if q.json.PeekKind() != '[' {
 		return q.json.errorf("itls has something else than lists of gaps")
 	}
+	if q.begin = len(q.chunk); !q.large {
+		q.add(record.Event{Tokens: 1})
+	}
 	err := q.json.array(func() error {
 		v, err := q.json.number()
 		if err != nil {
@@ -85,18 +91,30 @@ func (q *requests) gapsOfOne() error {
 		if math.IsNaN(v) || v < 0 || v > 86400 {
 			return q.json.errorf("a gap of %v seconds", v)
 		}
-		if len(q.gaps) >= q.json.lim.Events {
+		if q.gaps++; q.gaps > q.json.lim.Events {
 			q.drop()
 		}
 		if !q.large {
-			q.gaps = append(q.gaps, int64(math.Round(v*1e9)))
+			q.add(record.Event{At: nanoseconds(v), Tokens: len(q.chunk) - q.begin + 1})
 		}
 		return nil
 	})
 	if !q.large {
-		q.gapEnds = append(q.gapEnds, len(q.gaps))
+		q.events = append(q.events, q.chunk[q.begin:len(q.chunk):len(q.chunk)])
 	}
 	return err
+}
+
+// chunkEvents is the number of events in a chunk, unless a request has more.
+const chunkEvents = 1 << 16
+
+// add adds an event of the last request. If the chunk is full, it moves the request to a new one.
+func (q *requests) add(e record.Event) {
+	if len(q.chunk) == cap(q.chunk) {
+		begun := q.chunk[q.begin:]
+		q.chunk, q.begin = append(make([]record.Event, 0, max(chunkEvents, 2*len(begun))), begun...), 0
+	}
+	q.chunk = append(q.chunk, e)
 }
 
 // drop frees the arrays of a run beyond the limits.
@@ -106,7 +124,7 @@ func (q *requests) drop() {
 
 // detailed reports whether the arrays of every request exist.
 func (q *requests) detailed() bool {
-	return len(q.ttfts) > 0 && len(q.gapEnds) > 0 && len(q.outputs) > 0
+	return len(q.ttfts) > 0 && len(q.events) > 0 && len(q.outputs) > 0
 }
 
 // failImported is the class of a failure from another tool, which kept only its text.
@@ -121,7 +139,7 @@ func (q *requests) run(duration float64) (*record.Run, error) {
 		length int
 		needed bool
 	}{
-		{"itls", len(q.gapEnds), true},
+		{"itls", len(q.events), true},
 		{"output_lens", len(q.outputs), true},
 		{"input_lens", len(q.inputs), false},
 		{"start_times", len(q.starts), false},
@@ -134,15 +152,14 @@ func (q *requests) run(duration float64) (*record.Run, error) {
 	}
 	origin := q.origin()
 	run := &record.Run{Duration: int64(math.Round(duration * 1e9)), Requests: make([]record.Request, n)}
-	events := make([]record.Event, 0, len(q.gaps)+n)
 	for i := range n {
-		r, err := q.request(i, origin, &events)
+		r, err := q.request(i, origin)
 		if err != nil {
 			return nil, err
 		}
 		run.Requests[i] = r
+		run.Audit.Events += len(r.Events)
 	}
-	run.Audit.Events = len(events)
 	return run, nil
 }
 
@@ -159,8 +176,8 @@ func (q *requests) origin() float64 {
 	return first
 }
 
-// request rebuilds one request, and appends its events to a shared slice.
-func (q *requests) request(i int, origin float64, events *[]record.Event) (record.Request, error) {
+// request rebuilds one request.
+func (q *requests) request(i int, origin float64) (record.Request, error) {
 	r := record.Request{Index: i, Planned: -1, Headers: -1, CachedTokens: -1, Status: 200}
 	if !isTime(q.ttfts[i]) || !isCount(q.outputs[i]) || len(q.inputs) > 0 && !isCount(q.inputs[i]) {
 		return r, q.json.errorf("request %d: a time or a number of tokens is out of range", i)
@@ -178,12 +195,7 @@ func (q *requests) request(i int, origin float64, events *[]record.Event) (recor
 			r.Planned = max(0, r.Sent-nanoseconds(q.queues[i]))
 		}
 	}
-	begin := 0
-	if i > 0 {
-		begin = q.gapEnds[i-1]
-	}
-	gaps := q.gaps[begin:q.gapEnds[i]]
-	nothing := q.ttfts[i] == 0 && len(gaps) == 0
+	nothing := q.ttfts[i] == 0 && len(q.events[i]) == 1
 	if len(q.failed) > 0 && q.failed[i] || nothing && (len(q.failed) == 0 || q.outputs[i] == 0) {
 		r.Failure, r.Status, r.Done = failImported, 0, r.Sent
 		return r, nil
@@ -194,15 +206,12 @@ func (q *requests) request(i int, origin float64, events *[]record.Event) (recor
 		r.Done = r.Sent
 		return r, nil
 	}
-	first := len(*events)
-	at := r.Sent + nanoseconds(q.ttfts[i])
-	*events = append(*events, record.Event{At: at, Tokens: 1})
-	for k, gap := range gaps {
-		at += gap
-		*events = append(*events, record.Event{At: at, Tokens: k + 2})
+	r.Events = q.events[i]
+	r.Done = r.Sent + nanoseconds(q.ttfts[i])
+	for k := range r.Events {
+		r.Done += r.Events[k].At // the gap
+		r.Events[k].At = r.Done
 	}
-	r.Events = (*events)[first:len(*events):len(*events)]
-	r.Done = at
 	return r, nil
 }
 

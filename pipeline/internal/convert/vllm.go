@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,9 @@ func isVLLM(o *value) bool {
 	return false
 }
 
+// manyRequests is the number of requests whose arrays are worth a collection: tens of megabytes.
+const manyRequests = 100_000
+
 // useRequests computes missing figures of the file from the requests, and checks the others.
 func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 	switch {
@@ -50,6 +54,9 @@ func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 	}
 	timed, silent := len(q.starts) > 0, q.silent
 	*q = requests{json: q.json} // the records have the arrays
+	if len(rec.Requests) > manyRequests {
+		runtime.GC() // the figures need as much memory again, and Go would first double what it holds
+	}
 	computed := record.Reduce(*rec)
 	left := []string{"success."}
 	if r.group("itl") != "itl" { // other gaps than those of the records
