@@ -98,7 +98,6 @@ const (
 // BlockSchema describes a nested block.
 type BlockSchema struct {
 	Type   string
-	Labels []string // names of the labels, for messages
 	Schema Schema
 	Min    int
 	Max    int // 0 means any number

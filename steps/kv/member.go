@@ -11,15 +11,10 @@ import (
 	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
-// canonical writes an argument's name in lower case with underscores, as engines compare names.
-func canonical(name string) string {
-	return strings.ToLower(strings.ReplaceAll(name, "-", "_"))
-}
-
 // arg returns an argument that the file sets.
 func (m *Member) arg(names ...string) (any, bool) {
 	for _, a := range m.Spec.Args {
-		if a.Value != nil && (slices.Contains(names, canonical(a.Name)) || slices.Contains(names, m.fullName(a.Name))) {
+		if a.Value != nil && (slices.Contains(names, argument.Canonical(a.Name)) || slices.Contains(names, m.fullName(a.Name))) {
 			return a.Value, true
 		}
 	}
@@ -29,7 +24,7 @@ func (m *Member) arg(names ...string) (any, bool) {
 // fullName expands an abbreviated argument name; the key of a document keeps its name.
 func (m *Member) fullName(name string) string {
 	if strings.Contains(name, ".") {
-		return canonical(name)
+		return argument.Canonical(name)
 	}
 	return argument.FullName(m.Spec, name)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine/argument"
 )
 
 // service is a service of the deployment with its kind.
@@ -124,7 +125,7 @@ func (s *service) render(l *Layout, in Assigned) Service {
 		}
 	}
 	for _, a := range s.kind.args(s, in) {
-		if !slices.ContainsFunc(s.spec.Args, func(own steps.Arg) bool { return canonical(own.Name) == canonical(a.Name) }) {
+		if !slices.ContainsFunc(s.spec.Args, func(own steps.Arg) bool { return argument.Canonical(own.Name) == argument.Canonical(a.Name) }) {
 			out.Args = append(out.Args, s.words(a)...)
 		}
 	}

@@ -15,19 +15,14 @@ type Format string
 
 // The formats that do not belong to a tool.
 const (
-	FormatText   Format = "text"   // a log or page with blocks and tables
-	FormatBlock  Format = "block"  // a printed block of vLLM or SGLang
-	FormatTable  Format = "table"  // a row of a markdown table
-	FormatCSV    Format = "csv"    // a row of a CSV file
-	FormatJSON   Format = "json"   // any JSON; its objects have the format of a tool
-	FormatYAML   Format = "yaml"   // YAML; its keys give the format
-	FormatLLMD   Format = "llm-d"  // a Benchmark Report of llm-d
-	FormatResult Format = "result" // our own result document
+	FormatBlock Format = "block" // a printed block of vLLM or SGLang
+	FormatTable Format = "table" // a row of a markdown table
+	FormatCSV   Format = "csv"   // a row of a CSV file
+	FormatLLMD  Format = "llm-d" // a Benchmark Report of llm-d
 )
 
 // fileFormat is a format of whole files: a test of name and first bytes, and a reader.
 type fileFormat struct {
-	name Format
 	is   func(name string, head []byte) bool
 	read func(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error)
 }
@@ -36,16 +31,16 @@ type fileFormat struct {
 // its content leaves a choice. Any text may contain results.
 func fileFormats() []fileFormat {
 	return []fileFormat{
-		{FormatResult, isResult, func(_ *bufio.Reader, name string, _ ReadOptions) ([]Run, error) {
+		{isResult, func(_ *bufio.Reader, name string, _ ReadOptions) ([]Run, error) {
 			return nil, fmt.Errorf("%s: %w: use it as it is", name, ErrOurs)
 		}},
-		{FormatJSON, isJSON, readJSON},
-		{"", isBinary, func(_ *bufio.Reader, name string, _ ReadOptions) ([]Run, error) {
+		{isJSON, readJSON},
+		{isBinary, func(_ *bufio.Reader, name string, _ ReadOptions) ([]Run, error) {
 			return nil, fmt.Errorf("%s: %w: it is empty or not text", name, ErrNoResult)
 		}},
-		{FormatYAML, func(_ string, head []byte) bool { return len(yamlHead.Get().FindAll(head, 2)) == 2 }, readYAML},
-		{FormatCSV, isCSV, readCSV},
-		{FormatText, func(string, []byte) bool { return true }, readText},
+		{func(_ string, head []byte) bool { return len(yamlHead.Get().FindAll(head, 2)) == 2 }, readYAML},
+		{isCSV, readCSV},
+		{func(string, []byte) bool { return true }, readText},
 	}
 }
 

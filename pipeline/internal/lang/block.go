@@ -284,7 +284,7 @@ type blockType struct {
 
 // fromSchema returns the block type of a nested block of a kind.
 func fromSchema(b steps.BlockSchema) *blockType {
-	return &blockType{name: b.Type, labels: b.Labels, doc: b.Doc, schema: b.Schema, min: b.Min, max: b.Max}
+	return &blockType{name: b.Type, doc: b.Doc, schema: b.Schema, min: b.Min, max: b.Max}
 }
 
 // with returns the type of a block of kind k, with both schemas together.

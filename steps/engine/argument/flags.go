@@ -85,7 +85,7 @@ func CheckArg(name string, style FlagStyle) error {
 	if !argName.MatchString(name) {
 		return fmt.Errorf("args: %q is not the name of a flag; names have letters, digits, underscores, dashes and dots", name)
 	}
-	head, _, _ := strings.Cut(canonical(name), ".")
+	head, _, _ := strings.Cut(Canonical(name), ".")
 	for _, n := range []string{head, style.full(name)} {
 		if instead, ok := style.Reserved[n]; ok {
 			return fmt.Errorf("args: %s cannot be set here; %s", name, instead)
@@ -99,12 +99,12 @@ func (s FlagStyle) full(name string) string {
 	if s.Full != nil {
 		return s.Full(name)
 	}
-	head, _, _ := strings.Cut(canonical(name), ".")
+	head, _, _ := strings.Cut(Canonical(name), ".")
 	return head
 }
 
-// canonical returns the name of an argument with underscores and in lower case.
-func canonical(name string) string {
+// Canonical returns the name of an argument with underscores and in lower case.
+func Canonical(name string) string {
 	return strings.ToLower(strings.ReplaceAll(name, "-", "_"))
 }
 
@@ -150,7 +150,7 @@ func flagWords(a steps.Arg, flag string, style FlagStyle) ([]string, error) {
 func falseWords(name, flag string, style FlagStyle) ([]string, error) {
 	form := OmitFalse
 	if style.False != nil {
-		form = style.False(canonical(name))
+		form = style.False(Canonical(name))
 	}
 	switch {
 	case form == OmitFalse:
@@ -164,7 +164,7 @@ func falseWords(name, flag string, style FlagStyle) ([]string, error) {
 }
 
 func listWords(list []any, name, flag string, style FlagStyle) ([]string, error) {
-	if style.JSON != nil && style.JSON(canonical(name)) {
+	if style.JSON != nil && style.JSON(Canonical(name)) {
 		text, err := CompactJSON(list)
 		if err != nil {
 			return nil, err

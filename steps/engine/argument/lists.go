@@ -55,7 +55,7 @@ func (l Lists) Full(name string) string {
 	if def, ok := l.Lookup(name); ok {
 		return argOf(def.Name)
 	}
-	head, _, _ := strings.Cut(canonical(name), ".")
+	head, _, _ := strings.Cut(Canonical(name), ".")
 	return head
 }
 

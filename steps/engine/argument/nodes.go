@@ -25,7 +25,7 @@ func (l Lists) HasNodes(flag string) error {
 func (l Lists) CheckNodes(o steps.Object, byPlace ...string) []steps.Problem {
 	var found []steps.Problem
 	for name := range Args(o) {
-		if slices.Contains(byPlace, l.Full(name)) || slices.Contains(byPlace, canonical(name)) {
+		if slices.Contains(byPlace, l.Full(name)) || slices.Contains(byPlace, Canonical(name)) {
 			found = append(found, steps.Problem{
 				Path: []string{"args", name}, Summary: fmt.Sprintf("nodes sets %s for each process", name),
 				Detail: "Remove the argument, or remove nodes and start the processes yourself.",
