@@ -185,8 +185,8 @@ func TestHashTellsPromptsApart(t *testing.T) {
 func TestSum(t *testing.T) {
 	p := Prompt{IDs: []int{0, 255, 256, 1 << 24, 0xff00ff00, 1<<63 - 1}, Text: "nine byte", Documents: []string{"", "\x00\x00"}}
 	want := fnv.New32a()
-	for _, part := range []any{uint64(6), []uint64{0, 255, 256, 1 << 24, 0xff00ff00, 1<<63 - 1}, uint64(9), []byte("nine byte"), uint64(0), uint64(2),
-		[]byte{0, 0}} {
+	for _, part := range []any{uint64(6), []uint64{0, 255, 256, 1 << 24, 0xff00ff00, 1<<63 - 1}, uint64(9),
+		[]byte("nine byte"), uint64(0), uint64(2), []byte{0, 0}} {
 		if err := binary.Write(want, binary.LittleEndian, part); err != nil {
 			t.Fatal(err)
 		}
