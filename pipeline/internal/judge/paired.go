@@ -28,13 +28,18 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 		m, _ := c.doc.Metric(id)
 		comparison := c.plan.Comparison(g, cmp.Head, m)
 		comparison.Planned, comparison.Descriptive = c.repeats(g.Benchmark), c.descriptive(base.Target, head.Target)
-		comparison.Blocks = blocks(head.Current())
-		measured(&comparison, c.doc, g.Benchmark, base, head)
-		otherQuestions := relate(&comparison, base, head)
+		cells := twoCells{c.doc, &c.doc.Gates[gate], cmp.HeadValue, base, head}
+		byRuns, byValues := cells.evidence(&comparison, c.likeness(g, base, head).exclusion)
 		c.loseQuestions(comparison, g.Benchmark, base, head)
-		missing, out := c.exclude(g, m, cmp, base, head, len(comparison.Pairs))
-		out = earliest(out, exclusion{reason: otherQuestions}, nothingToLose(c.doc.Simulated, comparison), calibratedElsewhere(c.doc, comparison))
-		comparison.Missing, comparison.Invalid, comparison.InvalidFrom = missing, out.reason, out.from
+		switch {
+		case cmp.Base == "":
+			byRuns = exclusion{}
+			comparison.Missing = fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue)
+		case byRuns.reason == "" && len(comparison.Pairs) == 0:
+			comparison.Missing = noPairs(base, head)
+		}
+		out := earliest(byRuns, byValues)
+		comparison.Invalid, comparison.InvalidFrom = out.reason, out.from
 		c.family.Comparisons = append(c.family.Comparisons, comparison)
 		d := c.newDecision(g, cmp, id)
 		d.Pairs, d.Descriptive, d.InvalidFrom = shown(comparison), comparison.Descriptive != "", out.from
@@ -66,8 +71,7 @@ func (c *collector) paired(gate int, g plan.Gate, cmp plan.Comparison) error {
 	return nil
 }
 
-// calibratedElsewhere excludes a comparison whose known spread was calibrated on another machine than its pairs. It uses
-// only the document, so that [Verify] gets the same result.
+// calibratedElsewhere excludes a comparison whose known spread was calibrated on another machine than its pairs.
 func calibratedElsewhere(doc *result.Document, comparison gates.Comparison) exclusion {
 	if comparison.Known == nil || len(doc.Machine) == 0 {
 		return exclusion{}
@@ -100,23 +104,29 @@ func shown(c gates.Comparison) (out []result.Pair) {
 	return out
 }
 
-// exclude returns why a comparison has no pairs, or why it must not be decided.
-func (c *collector) exclude(g plan.Gate, m metric.Metric, cmp plan.Comparison, base, head *result.Cell,
-	pairs int) (missing string, d exclusion) {
-	if cmp.Base == "" {
-		return fmt.Sprintf("the matrix has no cell with %s = %s to compare with", g.Axis, g.BaseValue), exclusion{}
-	}
-	d = earliest(c.likeness(g, base, head).exclusion, unpairable(c.doc, g.Benchmark, cmp.HeadValue, base, head),
-		transportExclusion(g.OnUnprovenTransport, base, head),
-		unsound(c.doc, g.Benchmark, g.Terms, m, base, head, pairs))
-	if d.reason == "" && pairs == 0 {
-		return noPairs(base, head), exclusion{}
-	}
-	return "", d
+// twoCells is a pair of cells that a gate compares. It holds only what a document does, so that a judgement and [Verify]
+// have the same evidence.
+type twoCells struct {
+	doc        *result.Document
+	gate       *result.Gate
+	headValue  string
+	base, head *result.Cell
 }
 
-// unsound excludes a comparison whose runs must not decide it. pairs is the number of its pairs. It uses only the
-// document and the terms of the gate, so that [Verify] gets the same result.
+// evidence sets the values of a comparison. It returns why the runs, and why the values, must not decide it; other is
+// why the cells are not alike.
+func (t twoCells) evidence(c *gates.Comparison, other exclusion) (byRuns, byValues exclusion) {
+	c.Blocks = blocks(t.head.Current())
+	measured(c, t.doc, t.gate.Benchmark, t.base, t.head)
+	otherQuestions := relate(c, t.base, t.head)
+	byRuns = earliest(other, unpairable(t.doc, t.gate.Benchmark, t.headValue, t.base, t.head),
+		transportExclusion(t.gate.OnUnprovenTransport, t.base, t.head),
+		unsound(t.doc, t.gate.Benchmark, t.gate.Terms, c.Metric, t.base, t.head, len(c.Pairs)))
+	byValues = earliest(exclusion{reason: otherQuestions}, nothingToLose(t.doc.Simulated, *c), calibratedElsewhere(t.doc, *c))
+	return byRuns, byValues
+}
+
+// unsound excludes a comparison whose runs must not decide it. pairs is the number of its pairs.
 func unsound(doc *result.Document, benchmark string, t gates.Terms, m metric.Metric, base, head *result.Cell, pairs int) exclusion {
 	d := earliest(exclusion{reason: tooFewRequests(m, base, head)}, withoutAnswers(doc, benchmark, t.Margin, m, base, head),
 		untimed(m, base, head))

@@ -139,15 +139,17 @@ func (v *verifier) paired(d judged) {
 	c := v.comparison(d, m)
 	c.Test = v.tests.Named(d.gate.TestName)
 	c.Known = v.known(d)
-	c.Blocks = blocks(head.Current())
 	if m := v.doc.Machines; m != nil {
 		c.Between = gates.BetweenOf(c.Metric, m.Between)
 	}
 	if c.Between > 0 && c.Known != nil {
 		v.addf("%s has a known spread of pairs, and an error between machines: a file has one of them", d.name())
 	}
-	measured(&c, v.doc, d.gate.Benchmark, base, head)
-	otherQuestions := relate(&c, base, head)
+	other := exclusion{}
+	if d.BaseCell != "" {
+		other = v.likeness(d, base, head)
+	}
+	byRuns, byValues := twoCells{v.doc, d.gate, d.Head, base, head}.evidence(&c, other)
 	if d.Descriptive {
 		c.Descriptive = d.Reason
 	}
@@ -156,10 +158,7 @@ func (v *verifier) paired(d judged) {
 		c.Invalid = cmp.Or(c.Invalid, "seen after the decision")
 	}
 	if d.BaseCell != "" {
-		excluded := earliest(exclusion{c.Invalid, c.InvalidFrom}, v.likeness(d, base, head),
-			unpairable(v.doc, d.gate.Benchmark, d.Head, base, head), transportExclusion(d.gate.OnUnprovenTransport, base, head),
-			exclusion{reason: otherQuestions}, nothingToLose(v.doc.Simulated, c), calibratedElsewhere(v.doc, c),
-			unsound(v.doc, d.gate.Benchmark, d.gate.Terms, m, base, head, len(c.Pairs)))
+		excluded := earliest(exclusion{c.Invalid, c.InvalidFrom}, byRuns, byValues)
 		c.Invalid, c.InvalidFrom = excluded.reason, excluded.from
 	}
 	v.checkPairs(d, shown(c))
