@@ -27,6 +27,7 @@ func Verify(doc *result.Document, tests gates.Tests) error {
 	v.answered = slices.ContainsFunc(doc.Gates, func(g result.Gate) bool {
 		return slices.ContainsFunc(g.Decisions, func(d result.Decision) bool { return ofQuality(&d) })
 	})
+	v.withholders = withholders(doc.Gates)
 	v.totals()
 	v.spending()
 	v.summaries()
@@ -56,6 +57,8 @@ type verifier struct {
 	answered bool // a gate compares what is answered
 	alike    map[cellPair]likeness
 	problems []error
+	// withholders are the gates of the document that withhold improvements, for each of thousands of decisions.
+	withholders []string
 }
 
 // judged is a decision of the document with its gate.

@@ -85,7 +85,7 @@ func (v *verifier) checkDecision(d judged, from gates.Decision) {
 		v.addf("%s has the bounds %q and %q, and its runs give %q and %q", d.name(), d.BaseBound, d.HeadBound, want.BaseBound, want.HeadBound)
 	}
 	suspend(&want, d.gate, v.doc)
-	withhold(&want, d.gate.Expect, withholders(v.doc.Gates))
+	withhold(&want, d.gate.Expect, v.withholders)
 	if !slices.Equal(d.WithheldBy, want.WithheldBy) {
 		v.addf("%s is withheld by %q, and the gates withhold it by %q", d.name(), d.WithheldBy, want.WithheldBy)
 	}
