@@ -8,16 +8,12 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/place"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/pipeline/internal/target"
 )
 
 // assemble connects journal, views, places and machine, and starts the journal.
 func (s *session) assemble(context.Context) (err error) {
-	if s.opt.Plan.Simulated == plan.SimulateVirtual {
-		s.dir.Modelled()
-	}
 	if s.journal, err = s.dir.Journal(); err != nil {
 		return err
 	}
@@ -39,6 +35,7 @@ func (s *session) assemble(context.Context) (err error) {
 	owner := spawn.Owner()
 	if m := s.targets.Places.Model(); m != nil {
 		owner, s.now = "", m.Now
+		s.dir.Modelled()
 		if s.earlier != nil {
 			m.AdvanceTo(s.earlier.Last)
 		}

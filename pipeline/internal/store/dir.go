@@ -211,16 +211,22 @@ func (d *Dir) Journal() (*Journal, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the journal: %w", err), f.Close())
 	}
-	if d.modelled {
-		return &Journal{Journal: event.NewJournal(unsynced{f}, d.redact), file: f}, nil
-	}
-	return &Journal{Journal: event.NewJournal(f, d.redact), file: f}, nil
+	return &Journal{Journal: event.NewJournal(events{f, d}, d.redact), file: f}, nil
 }
 
-// unsynced leaves it to the kernel when a file reaches the disk.
-type unsynced struct{ io.Writer }
+// events is the file of a journal. In virtual time the kernel decides when it reaches the disk.
+type events struct {
+	*os.File
+	dir *Dir
+}
 
-func (unsynced) Sync() error { return nil }
+// Sync syncs the file, unless the runs are modelled.
+func (e events) Sync() error {
+	if e.dir.modelled {
+		return nil
+	}
+	return e.File.Sync()
+}
 
 // Close closes the file and returns the journal's error, if any.
 func (j *Journal) Close() error { return errors.Join(j.Err(), j.file.Close()) }
