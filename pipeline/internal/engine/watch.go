@@ -81,8 +81,9 @@ func (r *runner) newWatch(ctx context.Context, s *server, cell plan.Cell) *watch
 	for _, row := range watchers {
 		w.rows = append(w.rows, row(r, ctx, s, w))
 	}
+	servers := s.attended()
 	for _, watch := range r.o.Watchers {
-		w.rows = append(w.rows, watch(ctx, s.attended()))
+		w.rows = append(w.rows, watch(ctx, servers))
 	}
 	return w
 }
