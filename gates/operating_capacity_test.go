@@ -89,10 +89,10 @@ type dip struct {
 // dips are servers with a second crossing, which a search that assumes that more load is never better cannot look for.
 func dips() chart {
 	c := chart{
-		title: "**Searches of servers with a dip**: a line of slope 3 and noise 5 %, whose latency is 35 % beyond its limit in a range of loads " +
-			"anywhere between the least load and 14 % below the capacity, 300 searches each. The range is given by the ratio of its ends. Named is " +
-			"a load that missed by more than 5 % below the interval while a higher one held. The last two columns add probes that the program does " +
-			"not make: at loads drawn from the least one up to the interval, one or one in each of four equal parts.",
+		title: "**Searches of servers with a dip**: a line of slope 3 and noise 5 %, whose latency is 35 % beyond its limit in a range of " +
+			"loads anywhere between the least load and 14 % below the capacity, 300 searches each. The range is given by the ratio of its " +
+			"ends. Named is a load that missed by more than 5 % below the interval while a higher one held. The last two columns add probes " +
+			"that the program does not make: at loads drawn from the least one up to the interval, one or one in each of four equal parts.",
 		columns: []string{"the dip", "the interval covers the capacity, %", "covers the lower end of the dip, %", "a load is named, %",
 			"covered or named, %", "with one probe more, %", "with four more, %"},
 		files: 300, costly: true,
@@ -115,8 +115,8 @@ func dips() chart {
 	return c
 }
 
-// dipped is what a search of a server with a dip came to: whether its interval covers the capacity, or the lower end of the dip,
-// whether it names a load, and whether one or four further probes miss.
+// dipped holds the result of a search on a server with a dip: whether its interval covers the capacity or the lower end of
+// the dip, whether it names a load, and whether one or four further probes miss.
 type dipped struct{ upper, lower, named, one, four bool }
 
 func (d dip) search(sim *simulator) (ending, error) {

@@ -92,10 +92,10 @@ type stricter struct {
 // stricterPasses are rules that the program does not have, and what they would cost.
 func stricterPasses() chart {
 	c := chart{
-		title: "**What a stricter pass would do** against a head with skewed noise, and what it would cost, margin 5 %, % of files. The program " +
-			"has the first rule. Four runs of an exponential delay are all below its mean in 16 % of files (0.632⁴), and then look like those of a " +
-			"quiet head, so that no test of the spreads sees them. A bound that holds for such runs needs so much more room after few repeats that it " +
-			"would be paid for by all files.",
+		title: "**What a stricter pass would do** against a head with skewed noise, and what it would cost, margin 5 %, % of files. The " +
+			"program has the first rule. Four runs of an exponential delay are all below its mean in 16 % of files (0.632⁴), and then " +
+			"look like those of a quiet head, so that no test of the spreads sees them. A bound that holds for such runs needs so much " +
+			"more room after few repeats that it would be paid for by all files.",
 		columns: []string{"bound", "head skewed, SD 2 %, at the margin: it passes", "head skewed, SD 4 %, at the margin: it passes",
 			"no change, 20 metrics, SD of pairs 2 %: mean pairs", "no change, 20 metrics, SD of pairs 3 %: all pass", "the same: mean pairs"},
 	}
@@ -136,21 +136,24 @@ func (r stricter) judge(s *simulator, members int, draw func(*simulator) (base, 
 			b, h := draw(s)
 			base, head, differences = append(base, b), append(head, h), append(differences, h-b)
 		}
-		passed := slices.IndexFunc(fiveLooks, func(n int) bool {
-			k := slices.Index(fiveLooks, n)
+		passed := false
+		for k, n := range fiveLooks {
 			t, err := gates.PairedT(differences[:n])
+			if err != nil {
+				return ending{}, err
+			}
 			df := float64(n - 1)
 			critical := distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(1 - fiveLooks.Level(k, 0.05, 1))
 			f := distuv.F{D1: df, D2: df}.Survival(stat.Variance(head[:n], nil) / stat.Variance(base[:n], nil))
 			if f < r.level {
 				critical = exponentialCritical()[k]
 			}
-			return err == nil && t.Shift+critical*t.SE < math.Log(1.05)
-		})
-		if out.right = out.right && passed >= 0; passed < 0 {
-			passed = len(fiveLooks) - 1
+			out.pairs = max(out.pairs, n)
+			if passed = t.Shift+critical*t.SE < math.Log(1.05); passed {
+				break
+			}
 		}
-		out.pairs = max(out.pairs, fiveLooks[passed])
+		out.right = out.right && passed
 	}
 	return out, nil
 }

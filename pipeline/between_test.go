@@ -43,8 +43,9 @@ benchmark "short" {
 }
 `
 
-// What goes by between the runs of a launch: the records and the journal of one run, and the prompts and the connections
-// of the next. "said" is between_s of the results, "seen" is how long the server had nothing to do.
+// BenchmarkBetweenRuns measures the time between two runs of a launch, in which records and journal of the first are written,
+// and prompts and connections of the next are prepared. It prints between_s of the results as "said", and the idle time of
+// the server as "seen".
 func BenchmarkBetweenRuns(b *testing.B) {
 	var said, seen []float64
 	for i := range b.N {

@@ -19,7 +19,7 @@ var (
 )
 
 // TestMain runs the tests with this binary as the commands that they start. PIPELINE_PROGRAM names a build of the program
-// to start instead: it is what users run, and starts in half the time, because it does not contain the tests.
+// to start instead. Users run that program, and it starts in half the time because it contains no tests.
 func TestMain(m *testing.M) {
 	testscript.Main(withProgram{m}, map[string]func(){
 		"pipeline": func() { os.Exit(cli.Main(os.Args[1:], cli.System())) },

@@ -249,7 +249,8 @@ var tools = []Tool{
 	// vllm bench latency, throughput and startup with --output-json, which measure an engine in their own process. What they
 	// write has neither lengths nor the size of the batch: these are on the command line.
 	{
-		Name: "vllm-offline", Releases: "0.32", Offline: true, Command: `vllm\s+bench\s+(?:latency|throughput|startup)|benchmark_(?:latency|throughput)\.py`,
+		Name: "vllm-offline", Releases: "0.32", Offline: true,
+		Command: `vllm\s+bench\s+(?:latency|throughput|startup)|benchmark_(?:latency|throughput)\.py`,
 		Shapes: []Shape{
 			{
 				Keys: []string{"avg_latency percentiles/99"}, Params: []Field{{"model_id", "model"}},

@@ -48,7 +48,7 @@ func (p Prompt) Sum() uint32 { return sum(p.appendContent(nil)) }
 // word appends a number in eight bytes.
 func word(b []byte, v int) []byte { return binary.LittleEndian.AppendUint64(b, uint64(v)) }
 
-// appendContent appends what distinguishes the content of a prompt from that of others.
+// appendContent appends token IDs, text, messages and documents, each after its length, so that other content gives other bytes.
 func (p Prompt) appendContent(b []byte) []byte {
 	b = word(b, len(p.IDs))
 	for _, id := range p.IDs {

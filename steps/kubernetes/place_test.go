@@ -184,7 +184,9 @@ func TestStopDenied(t *testing.T) {
 	s := &Server{run: r, pod: pod, process: steps.Process{Name: "s"}, done: make(chan struct{}), cancel: func() {}}
 	close(s.done)
 	err = s.Stop(t.Context())
-	for _, want := range []string{"its Pod " + pod.Name + " may still run", `cannot delete resource "pods"`, "see that the RoleBinding of this user"} {
+	for _, want := range []string{
+		"its Pod " + pod.Name + " may still run", `cannot delete resource "pods"`, "see that the RoleBinding of this user",
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

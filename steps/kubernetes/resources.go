@@ -53,7 +53,7 @@ func (r *Run) resources(c *steps.ContainerSpec) core.ResourceRequirements {
 	return core.ResourceRequirements{Limits: limits, Requests: requests}
 }
 
-// deviceResource reports whether a name can be that of what a device plugin offers.
+// deviceResource reports whether a device plugin can offer a resource of this name.
 func deviceResource(name string) bool {
 	return strings.Contains(name, "/") && len(validation.IsQualifiedName(name)) == 0
 }

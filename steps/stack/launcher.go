@@ -23,7 +23,7 @@ const (
 	lookTimeout    = 30 * time.Second
 	// grace is the time between the request to end and the kill of a command.
 	grace = 5 * time.Second
-	// logsWait is how long down waits for the first output of logs: a tool may need seconds to find the stack.
+	// logsWait limits the time that down waits for the first output of logs, since a tool may need seconds to find the stack.
 	logsWait = 10 * time.Second
 	// maxOutputs limits the file that up writes, maxReason the words of lost.
 	maxOutputs = 64 << 10

@@ -135,7 +135,8 @@ func TestSecretsOfDown(t *testing.T) {
 		t.Fatal("down has not failed")
 	}
 	records, err := journal.Records()
-	if text := fmt.Sprint(records); err != nil || len(records) != 1 || strings.Contains(text, "hunter2") || !strings.Contains(text, "TOKEN") {
+	text := fmt.Sprint(records)
+	if err != nil || len(records) != 1 || strings.Contains(text, "hunter2") || !strings.Contains(text, "TOKEN") {
 		t.Fatalf("%v, %v", records, err)
 	}
 	for value, told := range map[string]bool{"hunter2hunter2": false, "": true} {
