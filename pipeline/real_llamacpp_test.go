@@ -76,7 +76,7 @@ func llamaRun(t *testing.T, dir string) {
 	if err != nil || code != 1 {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)
 	}
-	checkLlama(t, doc, 12)
+	checkLlama(t, doc, 18)
 	noProcessLeft(t, folder)
 }
 
@@ -107,7 +107,8 @@ func llamaAB(t *testing.T, dir string) {
 		"--output-len", "16", "--requests", "20", "--repeats", "4", "--arg", "parallel=2", "--margin", "100%", "--out", "out",
 		"--progress", "plain")
 	doc, err := store.ReadDocument(filepath.Join(folder, "out"))
-	if err != nil || code != 0 || len(doc.Launches) != 8 {
+	// As in llamaDemo, equal programs may be left open.
+	if err != nil || code != 0 && doc.Verdict != result.Inconclusive || len(doc.Launches) != 8 {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)
 	}
 	for _, d := range doc.Gates[0].Decisions {
@@ -178,7 +179,7 @@ func llamaResumed(t *testing.T, dir string) {
 	if err != nil || code != 1 {
 		t.Fatalf("exit status %d: %v\n%s", code, err, text)
 	}
-	checkLlama(t, doc, 12)
+	checkLlama(t, doc, 18)
 	noProcessLeft(t, folder)
 }
 
@@ -215,7 +216,7 @@ func llamaEnded(t *testing.T, folder string, signal syscall.Signal, args ...stri
 func llamaSelftest(t *testing.T, dir string) {
 	t.Helper()
 	url := startLlama(t, dir)
-	text, code := pipeline(t, ".", "selftest", "--real", "--progress", "plain", "--out", t.TempDir(), "--var", "url="+url,
+	text, code := pipeline(t, ".", "selftest", "--real", "--planted", "0,8", "--progress", "plain", "--out", t.TempDir(), "--var", "url="+url,
 		filepath.Join("testdata", "llamacpp-url.pipeline.hcl"))
 	if code != 0 || !strings.Contains(text, "the gates find a change of twice their margin of 100 % and invent none") ||
 		!strings.Contains(text, "the noise between launches is not in this") {

@@ -184,7 +184,7 @@ func (r stackRig) test(t *testing.T) {
 	t.Run("slower", func(t *testing.T) {
 		t.Parallel()
 		folder := r.folder(t)
-		text, code := r.run(t, folder, "--var", "repeats=3", "--var", "head=16")
+		text, code := r.run(t, folder, "--var", "repeats=4", "--var", "head=16")
 		doc := r.measured(t, folder, text)
 		if code != 1 || doc.Verdict != result.Regression {
 			t.Errorf("exit status %d, verdict %q\n%s", code, doc.Verdict, text)
@@ -198,7 +198,7 @@ func (r stackRig) test(t *testing.T) {
 			t.Errorf("plan --launch lacks the difference of what would be applied, or has a secret: exit status %d\n%s", code, plan)
 		}
 		logs, err := filepath.Glob(filepath.Join(folder, "out", "logs", "*.log"))
-		if err != nil || len(logs) != 6 {
+		if err != nil || len(logs) != 8 {
 			t.Fatalf("logs: %v, %v", logs, err)
 		}
 		for _, file := range logs {

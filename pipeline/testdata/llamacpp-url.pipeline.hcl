@@ -22,8 +22,8 @@ benchmark "short" {
   }
 
   load {
-    rate     = 8
-    requests = 40
+    rate     = 10
+    requests = 20
   }
 
   warmup {
@@ -31,7 +31,7 @@ benchmark "short" {
   }
 
   repeat {
-    max = 3
+    max = 6
   }
 
   # The client shares two cores with the server.

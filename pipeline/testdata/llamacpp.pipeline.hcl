@@ -5,9 +5,10 @@ variable "dir" {
   description = "Folder that examples/llamacpp/setup.sh filled."
 }
 
+# The slower model needs ten times as long: six pairs show it on a machine whose other work doubles and triples times.
 variable "repeats" {
   type    = number
-  default = 4
+  default = 6
 }
 
 variable "requests" {
