@@ -119,6 +119,31 @@ func (g *group) target() TargetSpec {
 	return t
 }
 
+// Members of a wave report when each is ready, in virtual time in the order of the wave.
+func TestOrderOfReadyMembers(t *testing.T) {
+	for _, tc := range []struct{ simulated, want string }{
+		{"", "etcd, decode, prefill, router"},
+		{result.SimulatedVirtual, "etcd, prefill, decode, router"},
+	} {
+		t.Run("simulated "+tc.simulated, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := groupSession(t, map[string]behaviour{"prefill": {startup: 30 * time.Second}, "decode": {startup: 10 * time.Second}})
+				g.s.o.Plan.Simulated = tc.simulated
+				g.s.run(t, t.Context())
+				var order []string
+				for _, e := range g.s.events.of(event.LaunchState) {
+					if name, ok := strings.CutSuffix(e.State, " "+steps.StateReady); ok {
+						order = append(order, name)
+					}
+				}
+				if got := strings.Join(order, ", "); got != tc.want {
+					t.Errorf("ready in the order %s, want %s", got, tc.want)
+				}
+			})
+		})
+	}
+}
+
 func TestDeploymentIsStartedInWaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := groupSession(t, map[string]behaviour{

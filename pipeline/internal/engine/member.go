@@ -148,11 +148,19 @@ func (r *runner) awaitReady(ctx context.Context, s *server, wave []string) error
 	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	each(wave, func(name string) {
+	await := func(name string) {
 		if err := r.awaitMember(ctx, s, s.named(name)); err != nil {
 			fail(err) // the first error causes the others
 		}
-	})
+	}
+	if r.plan.Simulated != result.SimulatedVirtual {
+		each(wave, await)
+		return context.Cause(ctx)
+	}
+	// In virtual time the members become ready at the same moment. One after the other, their events have a fixed order.
+	for i := 0; i < len(wave) && ctx.Err() == nil; i++ {
+		await(wave[i])
+	}
 	return context.Cause(ctx)
 }
 
