@@ -74,6 +74,9 @@ func newDrawer(lines bool, c Corpus) drawer {
 
 // appendIDs appends runs until dst has n IDs; it truncates the last run.
 func (d drawer) appendIDs(dst []int, n int, r *rand.Rand) []int {
+	for d.run == 1 && len(dst) < n { // as below, in half the time
+		dst = append(dst, d.ids[r.IntN(len(d.ids))])
+	}
 	for len(dst) < n {
 		at := r.IntN(len(d.ids) - d.run + 1)
 		dst = append(dst, d.ids[at:at+min(d.run, n-len(dst))]...)

@@ -197,11 +197,22 @@ func TestSum(t *testing.T) {
 }
 
 func BenchmarkPrompt(b *testing.B) {
-	src := source(b, steps.Dataset{Kind: "sonnet", InputMin: 1024, InputMax: 1024, OutputMin: 128, OutputMax: 128, PrefixLen: 50},
-		Corpus{IDs: ids(6000)})
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		_ = src.Prompt(i, Seeds{1, 1})
+	for _, kind := range []string{"sonnet", "random"} {
+		b.Run(kind, func(b *testing.B) {
+			src := source(b, steps.Dataset{Kind: kind, InputMin: 1024, InputMax: 1024, OutputMin: 128, OutputMax: 128, PrefixLen: 50},
+				Corpus{IDs: ids(6000)})
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				_ = src.Prompt(i, Seeds{1, 1})
+			}
+		})
+	}
+}
+
+func BenchmarkHash(b *testing.B) {
+	p := Prompt{IDs: ids(1024), Input: 1024, Output: 128}
+	for b.Loop() {
+		Hash(1, func(int) Prompt { return p })
 	}
 }
 

@@ -65,17 +65,17 @@ func (p Prompt) appendContent(b []byte) []byte {
 }
 
 // sum returns the FNV-1a hash of b, or 1 in place of 0. It takes eight bytes at a time: those of a token end with zeros,
-// and a zero multiplies by the prime alone.
+// and a zero multiplies by the prime alone, so that the last byte and the zeros behind it are one multiplication.
 func sum(b []byte) uint32 {
 	const prime = 16777619
 	h := uint32(2166136261)
 	for ; len(b) >= 8; b = b[8:] {
-		zeros := 8
-		for v := binary.LittleEndian.Uint64(b); v != 0; v >>= 8 {
+		left, v := 8, binary.LittleEndian.Uint64(b)
+		for ; v > 0xff; left-- {
 			h = (h ^ uint32(v&0xff)) * prime
-			zeros--
+			v >>= 8
 		}
-		h *= primes[zeros]
+		h = (h ^ uint32(v)) * primes[left]
 	}
 	for _, c := range b {
 		h = (h ^ uint32(c)) * prime

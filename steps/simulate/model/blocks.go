@@ -168,12 +168,12 @@ func hashBlocks(prev uint64, ids []int, blockSize int) []uint64 {
 func Hash(prev uint64, ids []int) uint64 {
 	h := uint64(14695981039346656037)
 	mix := func(v uint64) {
-		zeros := 8
-		for ; v != 0; zeros-- {
+		left := 8
+		for ; v > 0xff; left-- {
 			h = (h ^ (v & 0xff)) * prime
 			v >>= 8
 		}
-		h *= primes[zeros]
+		h = (h ^ v) * primes[left] // the last byte and the zeros behind it at once
 	}
 	mix(prev)
 	for _, id := range ids {
