@@ -27,12 +27,13 @@ func (p *printer) table(t *model.Table) {
 	for i, c := range t.Columns {
 		header[i] = Line(model.Plain(c.Title), model.MaxCell)
 	}
-	total := width(p.o) - iconWidth(t)
+	icons := iconWidth(t)
+	total := width(p.o) - icons
 	t, header, cells, left := withoutAsides(t, header, cells, total)
 	widths := columnWidths(t, header, cells, total)
-	p.row(t, "", "", header, widths)
+	p.row(t, icons > 0, "", "", header, widths)
 	for i, r := range t.Rows {
-		p.row(t, r.Icon.Symbol(), colors[r.Icon.Class()], cells[i], widths)
+		p.row(t, icons > 0, r.Icon.Symbol(), colors[r.Icon.Class()], cells[i], widths)
 	}
 	if len(left) > 0 {
 		p.b.WriteString("+" + humanize.Count(len(left), "column") + " where there is room: " + strings.Join(left, ", ") + "\n")
@@ -143,7 +144,7 @@ func longestWord(s string) int {
 }
 
 // row draws one row, in several lines where a cell wraps.
-func (p *printer) row(t *model.Table, symbol, color string, cells []string, widths []int) {
+func (p *printer) row(t *model.Table, icons bool, symbol, color string, cells []string, widths []int) {
 	lines := make([][]string, len(cells))
 	height := 1
 	for i, c := range cells {
@@ -155,7 +156,7 @@ func (p *printer) row(t *model.Table, symbol, color string, cells []string, widt
 	}
 	for h := range height {
 		var b strings.Builder
-		if t.HasIcons() {
+		if icons {
 			if h > 0 || symbol == "" {
 				b.WriteString("  ")
 			} else {
