@@ -25,12 +25,13 @@ func Decode(r io.Reader, limits Limits) (*Document, error) {
 	if err := limits.check(data); err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
-	if err := checkSchema(data); err != nil {
+	var doc Document
+	wrong := json.Unmarshal(data, &doc)
+	if err := checkSchema(data, &doc, wrong); err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
-	var doc Document
-	if err := json.Unmarshal(data, &doc); err != nil {
-		return nil, fmt.Errorf("read result: %w", err)
+	if wrong != nil {
+		return nil, fmt.Errorf("read result: %w", wrong)
 	}
 	if err := Validate(&doc); err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
@@ -46,14 +47,17 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// checkSchema reads only the schema, so that a document of another major version is distinguished
-// from a broken one.
-func checkSchema(data []byte) error {
-	var head struct {
+// checkSchema checks the schema of the document that was decoded from data. If data could not be decoded, it reads only
+// the schema, so that a document of another major version is distinguished from a broken one.
+func checkSchema(data []byte, doc *Document, wrong error) error {
+	head := struct {
 		Schema string `json:"schema"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return fmt.Errorf("not a result document: %w", err)
+	}{doc.Schema}
+	if wrong != nil {
+		head.Schema = ""
+		if err := json.Unmarshal(data, &head); err != nil {
+			return fmt.Errorf("not a result document: %w", err)
+		}
 	}
 	name, version := path.Split(Schema)
 	got, gotVersion := path.Split(head.Schema)

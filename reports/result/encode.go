@@ -79,7 +79,7 @@ func fillLists(v reflect.Value) {
 			fillLists(v.Index(i))
 		}
 	case reflect.Struct:
-		for f := range members.Of(v.Type()) {
+		for _, f := range members.Of(v.Type()) {
 			field := v.FieldByIndex(f.Index)
 			if field.Kind() == reflect.Slice && field.IsNil() && !f.Optional {
 				field.Set(reflect.MakeSlice(field.Type(), 0, 0))

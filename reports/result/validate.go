@@ -91,7 +91,7 @@ func (v *validator) ref(known map[string]bool, id, what, path string, at ...any)
 }
 
 func (v *validator) document(doc *Document) {
-	v.values(reflect.ValueOf(doc).Elem(), "")
+	v.values(reflect.ValueOf(doc).Elem(), nil)
 	v.references(doc)
 }
 
@@ -112,7 +112,8 @@ func (v *validator) references(doc *Document) {
 
 // values checks every field against its type: the values of its enumeration, and its bounds.
 // Integers are counts, and never negative.
-func (v *validator) values(x reflect.Value, path string) {
+func (v *validator) values(x reflect.Value, path *step) {
+	next := step{before: path}
 	switch x.Kind() {
 	case reflect.Pointer:
 		if !x.IsNil() {
@@ -120,30 +121,48 @@ func (v *validator) values(x reflect.Value, path string) {
 		}
 	case reflect.Slice:
 		for i := range x.Len() {
-			v.values(x.Index(i), fmt.Sprintf("%s[%d]", path, i))
+			next.index = i
+			v.values(x.Index(i), &next)
 		}
 	case reflect.Int:
 		if x.Int() < 0 {
-			v.addf("%s: %d is negative", path, x.Int())
+			v.addf("%s: %d is negative", path.text(), x.Int())
 		}
 	case reflect.String:
 		if allowed, ok := enums[x.Type()]; ok && !slices.Contains(allowed, x.String()) {
-			v.addf("%s: %s must be one of %q", path, clip(x.String()), allowed)
+			v.addf("%s: %s must be one of %q", path.text(), clip(x.String()), allowed)
 		}
 	case reflect.Struct:
-		for f := range members.Of(x.Type()) {
+		for _, f := range members.Of(x.Type()) {
 			field := x.FieldByIndex(f.Index)
 			if f.Optional && field.IsZero() {
 				continue
 			}
-			at := strings.TrimPrefix(path+"."+f.Name, ".")
-			v.values(field, at)
-			v.bounds(field, f, at)
+			next.name = f.Name
+			v.values(field, &next)
+			v.bounds(field, f, &next)
 		}
 	}
 }
 
-func (v *validator) bounds(field reflect.Value, f members.Member, path string) {
+// step is the last step of a path into a document: a member, or an element of a list. Its text is made for a problem only.
+type step struct {
+	before *step
+	name   string // "" for an element
+	index  int
+}
+
+func (s *step) text() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.name == "":
+		return fmt.Sprintf("%s[%d]", s.before.text(), s.index)
+	}
+	return strings.TrimPrefix(s.before.text()+"."+s.name, ".")
+}
+
+func (v *validator) bounds(field reflect.Value, f members.Member, path *step) {
 	for field.Kind() == reflect.Pointer {
 		field = field.Elem()
 	}
@@ -152,7 +171,7 @@ func (v *validator) bounds(field reflect.Value, f members.Member, path string) {
 	}
 	x := field.Convert(reflect.TypeFor[float64]()).Float()
 	if x < f.Low || x > f.High {
-		v.addf("%s: %g is not in %g … %g", path, x, f.Low, f.High)
+		v.addf("%s: %g is not in %g … %g", path.text(), x, f.Low, f.High)
 	}
 }
 

@@ -13,7 +13,7 @@ func TestBoundsOfCounts(t *testing.T) {
 	}
 	for count, want := range map[int]string{8: "", 9: "part.count: 9 is not in 1 … 8"} {
 		var v validator
-		v.values(reflect.ValueOf(part{count}), "part")
+		v.values(reflect.ValueOf(part{count}), &step{name: "part"})
 		got := ""
 		if err := errors.Join(v.problems...); err != nil {
 			got = err.Error()

@@ -131,7 +131,7 @@ func (g *generator) visit(t reflect.Type) error {
 		return fmt.Errorf("%s and %s have one name in the schema", other, t)
 	}
 	g.types[t.Name()] = t
-	for m := range members.Of(t) {
+	for _, m := range members.Of(t) {
 		if err := errors.Join(g.visit(m.Owner), g.visit(m.Field.Type)); err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (g *generator) visit(t reflect.Type) error {
 // object is the schema of a struct.
 func (g *generator) object(t reflect.Type) *node {
 	n := &node{Description: g.text(t, g.docs[nameOf(t)]), Type: "object"}
-	for f := range members.Of(t) {
+	for _, f := range members.Of(t) {
 		p := g.node(f.Field.Type)
 		if f.Field.Type.Kind() == reflect.Pointer && !f.Optional {
 			p.Type = []any{p.Type, "null"}
@@ -238,7 +238,7 @@ var goName = regexp.MustCompile(`\b([A-Z]\w*)(?:\.([A-Z]\w*))?\b`)
 // text is a comment with the names of Go as the document has them.
 func (g *generator) text(t reflect.Type, comment string) string {
 	names := map[string]string{}
-	for f := range members.Of(t) {
+	for _, f := range members.Of(t) {
 		names[f.Field.Name] = f.Name
 	}
 	known := slices.Sorted(maps.Keys(names))
@@ -257,7 +257,7 @@ func (g *generator) text(t reflect.Type, comment string) string {
 // jsonName is the name of a member that a comment mentions by type and field.
 func (g *generator) jsonName(typ, field string) string {
 	if t := g.types[typ]; t != nil {
-		for f := range members.Of(t) {
+		for _, f := range members.Of(t) {
 			if f.Field.Name == field {
 				return f.Name
 			}
