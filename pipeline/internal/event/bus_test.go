@@ -86,6 +86,34 @@ func TestJournal(t *testing.T) {
 	}
 }
 
+// Views see every event behind the journal, also those that it does not store and those behind its error.
+func TestViewsOfAJournal(t *testing.T) {
+	file, first, second := &memory{}, &recorder{}, &recorder{}
+	journal := NewJournal(file, NewRedactor([]string{"top-secret"}))
+	journal.Show(first)
+	journal.Show(second)
+	bus := NewBus(fixed, 0, journal)
+	bus.Emit(Event{Type: RunProgress, Progress: &Progress{Sent: 1}})
+	failure := &result.Failure{LogTail: []string{"key=other"}}
+	bus.Emit(Event{Type: LaunchFail, Failure: failure})
+	file.fail = errors.New("no space left on device")
+	bus.Emit(Event{Type: LaunchFail, Failure: &result.Failure{LogTail: []string{"key=top-secret"}}})
+	for _, view := range []*recorder{first, second} {
+		if len(view.events) != 3 {
+			t.Fatalf("%d events, want 3", len(view.events))
+		}
+		if view.events[1].Failure != failure {
+			t.Error("an event without secrets is a copy")
+		}
+		if got := view.events[2].Failure.LogTail[0]; got != "key="+Mask {
+			t.Errorf("shown: %s", got)
+		}
+	}
+	if strings.Count(file.String(), "\n") != 1 || bus.Err() == nil {
+		t.Errorf("journal %q, error %v", file.String(), bus.Err())
+	}
+}
+
 func TestJournalErrorIsSticky(t *testing.T) {
 	file := &memory{fail: errors.New("no space left on device")}
 	bus := NewBus(fixed, 0, &recorder{}, NewJournal(file, nil))

@@ -2,6 +2,7 @@ package event
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,10 +19,11 @@ type File interface {
 
 // Journal writes the stored events as lines of JSON and syncs the file after those that resume
 // relies on. Its error is sticky: after one it writes nothing more, so that a journal is always a
-// prefix of the events.
+// prefix of the events. Views see each event behind it, so that an event is encoded and masked once for all of them.
 type Journal struct {
 	file   File
 	redact *Redactor
+	views  []Handler
 
 	mu  sync.Mutex
 	err error
@@ -32,31 +34,60 @@ func NewJournal(file File, redact *Redactor) *Journal {
 	return &Journal{file: file, redact: redact}
 }
 
-// Handle writes one event.
+// Show passes each later event on to a view, with the secrets in all its texts masked.
+func (j *Journal) Show(view Handler) { j.views = append(j.views, view) }
+
+// Handle writes one event and shows it.
 func (j *Journal) Handle(e Event) {
 	keep := infoOf(e.Type).Keep
-	if keep == Shown {
+	if keep == Shown && len(j.views) == 0 {
 		return
 	}
+	line, err := json.Marshal(e)
+	masked := j.redact.JSON(line)
+	if keep != Shown {
+		j.keep(e, masked, err, keep == Synced)
+	}
+	if err == nil {
+		j.show(e, line, masked)
+	}
+}
+
+// keep writes the line of an event.
+func (j *Journal) keep(e Event, line []byte, err error, sync bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.err != nil {
 		return
 	}
-	line, err := json.Marshal(e)
 	if err != nil {
 		j.err = fmt.Errorf("encode event %d (%s): %w", e.Seq, e.Type, err)
 		return
 	}
-	if _, err := j.file.Write(append(j.redact.JSON(line), '\n')); err != nil {
+	if _, err := j.file.Write(append(line, '\n')); err != nil {
 		j.err = fmt.Errorf("write the journal: %w", err)
 		return
 	}
-	if keep != Synced {
+	if !sync {
 		return
 	}
 	if err := j.file.Sync(); err != nil {
 		j.err = fmt.Errorf("sync the journal: %w", err)
+	}
+}
+
+// show passes an event without secrets on as it is. It drops an event that cannot be read from its masked form, rather
+// than show a secret.
+func (j *Journal) show(e Event, line, masked []byte) {
+	if !bytes.Equal(masked, line) {
+		var clean Event
+		if json.Unmarshal(masked, &clean) != nil {
+			return
+		}
+		e = clean
+	}
+	for _, view := range j.views {
+		view.Handle(e)
 	}
 }
 

@@ -23,7 +23,7 @@ func (s *session) assemble(context.Context) (err error) {
 	}
 	s.bus = event.NewBus(func() time.Time { return s.now() }, after, s.journal)
 	for _, view := range s.opt.Views {
-		s.bus.Attach(masked{view, s.redact})
+		s.journal.Show(view)
 	}
 	s.spawner = spawn.New(spawn.Options{Environ: s.opt.Environ, OnSpawn: engine.JournalSpawn(s.bus, spawn.Owner())})
 	targets, err := s.resolver()

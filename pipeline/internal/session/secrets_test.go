@@ -235,6 +235,9 @@ func events(p planter, redact *event.Redactor, out map[string]string) {
 	dead := make(chan time.Time)
 	views := []ui.View{ui.NewPlain(&plain, ui.Options{}), ui.NewTTY(&tty, ui.Options{Tick: dead}), ui.NewJSON(&lines)}
 	kept := event.NewJournal(nopSync{&journal}, redact)
+	for _, view := range views {
+		kept.Show(view)
+	}
 	for i, kind := range []event.Type{event.Diagnostic, event.LaunchState, event.LaunchFail, event.StepEnd, event.RunEnd, event.Summary} {
 		e := event.Event{
 			Seq: i + 1, Type: kind, Addr: p.text, Text: p.text, State: p.text, Detail: p.text, Severity: event.Warning, Path: p.text, Label: p.text,
@@ -243,9 +246,6 @@ func events(p planter, redact *event.Redactor, out map[string]string) {
 			Process: &event.Process{PID: 1, Argv: []string{p.text}},
 		}
 		kept.Handle(e)
-		for _, view := range views {
-			masked{view, redact}.Handle(e)
-		}
 	}
 	for _, view := range views {
 		_ = view.Close() // into memory
