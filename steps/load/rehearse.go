@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
@@ -51,6 +52,8 @@ func Rehearse(ctx context.Context, opt Options, m Model) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	d.hashed.Go(func() { d.hash, d.asked = dataset.Hash(d.prompts, d.prompt) }) // while the model serves
+	defer d.hashed.Wait()
 	var got Result
 	if opt.Workload.Warmup > 0 {
 		seeds := d.seeds
@@ -79,6 +82,10 @@ type drawn struct {
 	prompts  int
 	kept     []dataset.Prompt
 	sessions *sessions
+	// hash and asked are what dataset.Hash returns for the prompts, once hashed is done.
+	hash   string
+	asked  []uint32
+	hashed sync.WaitGroup
 }
 
 func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
@@ -183,8 +190,8 @@ func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
 	}
 	run := record.Run{Requests: requests, Goodput: d.opt.Workload.Goodput, Audit: record.Audit{Clock: "virtual"}}
 	d.sessions.number(run.Requests)
-	hash, asked := dataset.Hash(d.prompts, d.prompt)
-	conclude(&run, plannedTimes(plan), hash, asked)
+	d.hashed.Wait()
+	conclude(&run, plannedTimes(plan), d.hash, d.asked)
 	run.Audit.RealisedRate = run.Audit.PlannedRate
 	return run, nil
 }
