@@ -37,6 +37,8 @@ type measurement struct {
 	// first is when the first request was sent, last is when all were answered; zero if unknown.
 	first, last time.Time
 	cause       error // why the server cannot be used any longer
+	// distributed means that the run has histograms of its records, which keep makes.
+	distributed bool
 }
 
 // succeeded returns the number of successful requests and the number of their prompt tokens.
@@ -77,7 +79,10 @@ func (r *runner) runOwnLoad(ctx context.Context, s *server, bm plan.Benchmark, c
 	if s.lane.LoadNode != "" {
 		measured.Audit["load_node"] = s.lane.LoadNode
 	}
-	return measurement{run: measured, records: got.Run, start: got.Start, first: got.First, last: got.Last, cause: cause}, nil
+	return measurement{
+		run: measured, records: got.Run, start: got.Start, first: got.First, last: got.Last, cause: cause,
+		distributed: measured.Metrics != nil && cell.Workload.Answers == nil && !r.o.Bare,
+	}, nil
 }
 
 // driven measures a cell with another load generator. If that fails while the server still serves, the run is void,

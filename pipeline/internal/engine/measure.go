@@ -55,21 +55,10 @@ func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, ca
 		out.Metrics = map[string]float64{"success.rate": float64(out.Sent-out.Failed) / float64(out.Sent)}
 	default:
 		// A failed run has records but no metrics, since these would show only the part before the failure.
-		out.Metrics, out.Histograms = record.Reduce(run), r.histograms(run)
+		out.Metrics = record.Reduce(run)
 		if n := record.OnePiece(run); n > 0 {
 			out.Audit[result.OnePiece] = float64(n)
 		}
-	}
-	return out
-}
-
-func (r *runner) histograms(run record.Run) map[string]string {
-	if r.o.Bare {
-		return nil
-	}
-	out, err := record.Histograms(run)
-	if err != nil {
-		r.warn(fmt.Sprintf("no histograms: %v", err))
 	}
 	return out
 }

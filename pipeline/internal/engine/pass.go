@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -48,7 +49,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	uncounted := r.countRun(s, bm, cell, tally, &measured)
 	measured.Repeat, measured.Replaces, measured.Launch, measured.Nodes = s.repeat, s.replaces, s.launch.ID, s.lane.Nodes
 	if len(got.records.Requests) > 0 {
-		if measured.Records, err = r.writeRecords(s, bm, cell, run, got.records); err != nil {
+		if err := r.keep(s, bm, cell, run, got, &measured); err != nil {
 			return nil, err
 		}
 	}
@@ -191,6 +192,22 @@ func (r *runner) redactAnswer(a *record.Answer) {
 	if text := r.o.Redact.String(a.Text); text != a.Text {
 		a.Text, a.Tokens, a.Logprobs = text, nil, nil
 	}
+}
+
+// keep writes the records of a run, and makes their histograms meanwhile.
+func (r *runner) keep(s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, got measurement, measured *result.Run) error {
+	var missing error
+	var histograms sync.WaitGroup
+	if got.distributed {
+		histograms.Go(func() { measured.Histograms, missing = record.Histograms(got.records) })
+	}
+	records, err := r.writeRecords(s, bm, cell, run, got.records)
+	histograms.Wait()
+	measured.Records = records
+	if missing != nil {
+		r.warn(fmt.Sprintf("no histograms: %v", missing))
+	}
+	return err
 }
 
 func (r *runner) writeRecords(s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, got record.Run) (string, error) {

@@ -77,7 +77,7 @@ func (r *runner) probe(ctx context.Context, s *server, bm plan.Benchmark, cell p
 		return got, err
 	}
 	r.warnFailures(s.Target, result.Coordinates(cell.Values, " "), got.records)
-	got.run.Records, err = r.writeRecords(s, bm, cell, run, got.records)
+	err = r.keep(s, bm, cell, run, got, &got.run)
 	return got, err
 }
 
