@@ -219,7 +219,7 @@ func (a Arrivals) Count(l steps.Load) int {
 }
 
 // Text describes in a few words when the requests of a load are sent: "poisson 4/s".
-func Text(l steps.Load) string {
+func (a Arrivals) Text(l steps.Load) string {
 	var text strings.Builder
 	text.WriteString(l.Arrival)
 	if in := l.Search; in != nil {
@@ -232,7 +232,15 @@ func Text(l steps.Load) string {
 		fmt.Fprintf(&text, " burstiness %g", l.Burstiness)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Options)) {
-		fmt.Fprintf(&text, " %s %v", name, l.Options[name])
+		fmt.Fprintf(&text, " %s %s", name, a.optionText(l, name))
 	}
 	return text.String()
+}
+
+// optionText formats the value of an argument that only some load models have. A duration is a number of nanoseconds.
+func (a Arrivals) optionText(l steps.Load, name string) string {
+	if attr, ok := a.Schema().Attr(name); ok && attr.Unit == steps.UnitDuration {
+		return time.Duration(l.Number(name)).String()
+	}
+	return fmt.Sprint(l.Options[name])
 }

@@ -34,6 +34,15 @@ func (a Arrivals) Schedule(l steps.Load, n int, seed uint64) []time.Duration {
 	return m.Times(l, n, rand.NewPCG(seed, streamArrivals))
 }
 
+// Length returns when the last of a load's Requests is due, from the start of the run. It is 0 if no schedule
+// determines it, or all are sent at once.
+func (a Arrivals) Length(l steps.Load) time.Duration {
+	if s := a.Schedule(l, l.Requests, 0); len(s) > 0 {
+		return s[len(s)-1]
+	}
+	return 0
+}
+
 // hashSchedule identifies a schedule.
 func hashSchedule(s []time.Duration) string {
 	h := sha256.New()

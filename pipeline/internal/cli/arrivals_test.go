@@ -75,13 +75,18 @@ func TestArrivalIsOneValue(t *testing.T) {
 			t.Errorf("%s: want %q:\n%s", name, want, got)
 		}
 	}
+	// The plan takes the length of a run from the schedule of the model: 40 waves, one each 20 s, in each of 8 runs.
+	write("long.pipeline.hcl", strings.NewReplacer(`"500ms"`, `"20s"`, `duration = "2s"`, "requests = 120").Replace(file))
+	if got := run(exitOK, "plan", "long.pipeline.hcl"); !strings.Contains(got, "about 104 min") {
+		t.Errorf("the plan does not know how long a run takes:\n%s", got)
+	}
 	run(exitOK, "run", "p.pipeline.hcl", "--simulate=virtual", "--out", "out")
 	var doc result.Document
 	if err := json.Unmarshal([]byte(run(exitOK, "report", "out", "--format", "json")), &doc); err != nil {
 		t.Fatal(err)
 	}
 	cell := doc.Benchmarks[0].Cells[0]
-	if want := "waves height 3 period 500000000, 2s, random 64→4"; cell.Workload != want {
+	if want := "waves height 3 period 500ms, 2s, random 64→4"; cell.Workload != want {
 		t.Errorf("the workload reads %q, want %q", cell.Workload, want)
 	}
 	if want := `{"height":3,"period":500000000}`; cell.Work["load_options"] != want {

@@ -48,7 +48,7 @@ var publishings = []publishing{
 // TestEveryPublisherIsPutThroughFaults holds the table above against that of the program.
 func TestEveryPublisherIsPutThroughFaults(t *testing.T) {
 	if len(publishings) != len(allPublishers()) {
-		t.Errorf("%d of %d publishers are put through faults", len(publishings), len(allPublishers()))
+		t.Errorf("%d of %d publishers are put through faults: add a row of each to publishings", len(publishings), len(allPublishers()))
 	}
 }
 

@@ -54,8 +54,12 @@ func (o *Outcome) Document() *result.Document {
 			runs[cr.Cell] = append(runs[cr.Cell], cr.Run)
 		}
 	}
+	var arrivals load.Arrivals
+	if p.Config != nil {
+		arrivals = p.Config.Arrivals
+	}
 	for _, b := range p.Benchmarks {
-		doc.Benchmarks = append(doc.Benchmarks, benchmark(b, runs))
+		doc.Benchmarks = append(doc.Benchmarks, benchmark(b, arrivals, runs))
 	}
 	doc.Answers, doc.Requests = compareDigests(p, doc)
 	return doc
@@ -103,14 +107,14 @@ func compareDigests(p *plan.Plan, doc *result.Document) (list []result.Answers, 
 	return list, requests
 }
 
-func benchmark(b plan.Benchmark, runs map[string][]result.Run) result.Benchmark {
+func benchmark(b plan.Benchmark, arrivals load.Arrivals, runs map[string][]result.Run) result.Benchmark {
 	out := result.Benchmark{Addr: b.Addr, Description: b.Description, Axes: []string{}, Range: b.Range, Cells: []result.Cell{}}
 	for _, a := range b.Axes {
 		out.Axes = append(out.Axes, a.Name)
 	}
 	for _, c := range b.Cells {
 		cell := result.Cell{
-			Hash: c.Hash, Values: c.Values, Target: c.Target, Workload: workloadText(c.Workload), Work: comparability.OfWorkload(c.Workload),
+			Hash: c.Hash, Values: c.Values, Target: c.Target, Workload: workloadText(c.Workload, arrivals), Work: comparability.OfWorkload(c.Workload),
 			Runs: append([]result.Run{}, runs[c.Hash]...),
 		}
 		slices.SortStableFunc(cell.Runs, func(x, y result.Run) int { return cmp.Compare(x.Repeat, y.Repeat) })
@@ -121,7 +125,7 @@ func benchmark(b plan.Benchmark, runs map[string][]result.Run) result.Benchmark 
 }
 
 // workloadText describes a workload in one line: "poisson 4/s, 200 requests, random 256→16".
-func workloadText(w steps.Workload) string {
+func workloadText(w steps.Workload, arrivals load.Arrivals) string {
 	if w.Answers != nil {
 		return fmt.Sprintf("answers to %d prompts of %s, %s tokens each, %d at once", w.Load.Requests, w.Dataset.Kind,
 			span(w.Dataset.OutputMin, w.Dataset.OutputMax), w.Load.MaxConcurrency)
@@ -129,7 +133,7 @@ func workloadText(w steps.Workload) string {
 	if w.Driver != nil {
 		return driverText(w.Driver)
 	}
-	parts := []string{load.Text(w.Load)}
+	parts := []string{arrivals.Text(w.Load)}
 	if w.Load.Requests > 0 {
 		parts = append(parts, fmt.Sprintf("%d requests", w.Load.Requests))
 	}

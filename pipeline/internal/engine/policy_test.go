@@ -110,7 +110,7 @@ func TestWorkloadText(t *testing.T) {
 		"closed, 8 requests, at most 2 at once, file": {
 			Load: steps.Load{Arrival: "closed", Requests: 8, MaxConcurrency: 2}, Dataset: steps.Dataset{Kind: "file"}},
 	} {
-		if got := workloadText(w); got != want {
+		if got := workloadText(w, nil); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

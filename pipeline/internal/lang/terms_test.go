@@ -84,14 +84,14 @@ gate "g" {
 		cfg := load(t, file+arguments+"\n}\n")
 		g := cfg.GateAt("gate.g")
 		if g.Terms != want.terms {
-			t.Errorf("%s: %+v", arguments, g.Terms)
+			t.Errorf("%s: %+v, want %+v", arguments, g.Terms, want.terms)
 		}
 		var shown []string
 		for _, s := range cfg.Terms(g) {
 			shown = append(shown, s.Name+"="+s.Value)
 		}
 		if got := strings.Join(shown, " "); got != want.shown {
-			t.Errorf("%s: shown as %s", arguments, got)
+			t.Errorf("%s\nshown as %s\nwant     %s\nwrite a new argument into this table", arguments, got, want.shown)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
 )
 
 // Assumptions about runs whose length no schedule determines, in seconds.
@@ -24,7 +25,7 @@ const (
 // problems of the file and of its replay.
 func (b *builder) seconds(src *config.Benchmark, w steps.Workload) float64 {
 	if w.Dataset.Sum == "" || b.cfg.Stored {
-		return runSeconds(w)
+		return runSeconds(w, b.cfg.Arrivals)
 	}
 	var span time.Duration
 	err := b.cfg.Files.CheckTrace(w.Dataset, w.Load)
@@ -40,7 +41,7 @@ func (b *builder) seconds(src *config.Benchmark, w steps.Workload) float64 {
 		}
 	}
 	if err != nil || !w.Load.Recorded() {
-		return runSeconds(w)
+		return runSeconds(w, b.cfg.Arrivals)
 	}
 	if w.Load.Duration > 0 {
 		span = min(span, w.Load.Duration)
@@ -52,19 +53,22 @@ func (b *builder) seconds(src *config.Benchmark, w steps.Workload) float64 {
 const answerAssumed = 1.0
 
 // runSeconds estimates one pass of a workload from its schedule.
-func runSeconds(w steps.Workload) float64 {
+func runSeconds(w steps.Workload, arrivals load.Arrivals) float64 {
+	l := w.Load
 	switch {
 	case w.Answers != nil:
-		return math.Ceil(float64(w.Load.Requests)/float64(max(w.Load.MaxConcurrency, 1))) * answerAssumed
-	case w.Load.Search != nil:
-		return searchSeconds(w)
-	case w.Load.Duration > 0:
-		return w.Load.Duration.Seconds() + drainAssumed
-	case w.Load.Rate > 0:
-		return float64(w.Load.Requests+w.Warmup)/w.Load.Rate + drainAssumed
-	case w.Load.ThinkTime > 0:
-		turns := math.Ceil(float64(w.Load.Requests) / float64(max(w.Load.MaxConcurrency, 1)))
-		return turns*w.Load.ThinkTime.Seconds() + unlimitedAssumed
+		return math.Ceil(float64(l.Requests)/float64(max(l.MaxConcurrency, 1))) * answerAssumed
+	case l.Search != nil:
+		return searchSeconds(w, arrivals)
+	case l.Duration > 0:
+		return l.Duration.Seconds() + drainAssumed
+	case l.Rate > 0 && l.Ramp == 0 && len(l.Options) == 0: // what the schedule of a rate ends at
+		return float64(l.Requests+w.Warmup)/l.Rate + drainAssumed
+	case arrivals.Length(l) > 0:
+		return arrivals.Length(l).Seconds() + warmupSeconds(w) + drainAssumed
+	case l.ThinkTime > 0:
+		turns := math.Ceil(float64(l.Requests) / float64(max(l.MaxConcurrency, 1)))
+		return turns*l.ThinkTime.Seconds() + unlimitedAssumed
 	default:
 		return unlimitedAssumed
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/capacity"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/load"
 )
 
 // searchText describes what a launch searches, with how many probes at most.
@@ -30,11 +31,11 @@ func searchText(l steps.Load) string {
 
 // searchSeconds estimates a search from a probe at the geometric mean of the range. The first probe is there,
 // and the others are near a capacity that may be anywhere in the range.
-func searchSeconds(w steps.Workload) float64 {
+func searchSeconds(w steps.Workload, arrivals load.Arrivals) float64 {
 	in := w.Load.Search
 	probe := w
 	probe.Load = w.Load.At(math.Sqrt(in.Min * in.Max))
-	return float64(in.Probes) * runSeconds(probe)
+	return float64(in.Probes) * runSeconds(probe, arrivals)
 }
 
 // resolution returns the coarsest resolution of the searches whose capacities a gate compares, 0 if it compares
