@@ -198,6 +198,16 @@ func (m Metric) OfTokens() bool {
 	return false
 }
 
+// OfLength reports whether values grow or fall with the number of tokens in an answer, so that a side that answers in
+// fewer tokens has better ones without being faster.
+func (m Metric) OfLength() bool {
+	switch m.Group {
+	case "e2el", "e2el_from_schedule", "session_time", "request_throughput":
+		return m.Scale == Log
+	}
+	return false
+}
+
 // BetweenTokens reports whether values are times between the tokens of a request, ours or another
 // load generator's. Tokens that arrive in one piece have none, so 0 is not a valid value.
 func (m Metric) BetweenTokens() bool {

@@ -98,6 +98,9 @@ func TestRequestsOfCheats(t *testing.T) {
 			q.text, q.Events, q.OutputTokens = q.text[:len(q.text)/2], q.Events[:16],
 				16
 		}, []result.DifferentRequests{result.OtherLengths}, nil},
+		{"answers a fifth shorter", "0.7", func(i int, q *asked) {
+			q.text, q.Events, q.OutputTokens = q.text[:4*len(q.text)/5], q.Events[:25], 25+i%2
+		}, nil, []result.DifferentRequests{result.OtherLengths}},
 		{"no usage", "0.7", func(_ int, q *asked) { q.PromptTokens, q.OutputTokens = 0, 0 },
 			[]result.DifferentRequests{result.OtherUsage}, nil},
 		{"no usage of one answer in eight", "0.7", func(i int, q *asked) { q.OutputTokens *= min(i%8, 1) },
@@ -142,9 +145,10 @@ func TestRequestsOfCheats(t *testing.T) {
 		{"some claimed tokens", "0.7", func(_ int, q *asked) { q.text, q.Events = q.text[:27*len(q.text)/32], q.Events[:27] },
 			[]result.DifferentRequests{result.OtherTexts}, []result.DifferentRequests{result.OtherEvents}},
 		{"some tokens that are not claimed", "0.7", func(_ int, q *asked) { q.OutputTokens = 27 },
-			[]result.DifferentRequests{result.OtherTexts, result.OtherUsage}, []result.DifferentRequests{result.OtherEvents}},
+			[]result.DifferentRequests{result.OtherTexts, result.OtherUsage},
+			[]result.DifferentRequests{result.OtherLengths, result.OtherEvents}},
 		{"a token of some answers that is not claimed", "0.7", func(i int, q *asked) { q.OutputTokens -= min(i%3, 1) },
-			[]result.DifferentRequests{result.OtherUsage}, nil},
+			[]result.DifferentRequests{result.OtherUsage}, []result.DifferentRequests{result.OtherLengths}},
 		{"other sampled answers", "0.7", func(i int, q *asked) { q.text = greedyText(i + 1000) }, nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -288,5 +292,25 @@ func TestRequestsInADigest(t *testing.T) {
 	}
 	if n := len(readRequests(got.Digest[:len(got.Digest)-8])); n >= 6 {
 		t.Errorf("%d requests of a digest that was cut", n)
+	}
+}
+
+// TestOnePromptCountsOnce: greedy answers to the same prompts part at the same near-ties in every repeat, which shows no
+// more about the length of answers than one repeat does.
+func TestOnePromptCountsOnce(t *testing.T) {
+	side := func(shorter bool) *result.Cell {
+		return cell("0", 12, func(int) []record.Request {
+			return answered(40, greedyText, func(i int, q *asked) {
+				if shorter && i%4 == 0 { // ten prompts end 14 tokens earlier: a tenth of all tokens
+					q.text, q.Events, q.OutputTokens = q.text[:len(q.text)*18/32], q.Events[:18], 18
+				}
+			})
+		})
+	}
+	got, _ := CompareRequests("benchmark.b", side(false), side(true))
+	for _, d := range got.Differences {
+		if d.What == result.OtherLengths {
+			t.Errorf("%+v", d)
+		}
 	}
 }

@@ -114,8 +114,8 @@ func benchmark(b plan.Benchmark, arrivals load.Arrivals, runs map[string][]resul
 	}
 	for _, c := range b.Cells {
 		cell := result.Cell{
-			Hash: c.Hash, Values: c.Values, Target: c.Target, Workload: workloadText(c.Workload, arrivals), Work: comparability.OfWorkload(c.Workload),
-			Runs: append([]result.Run{}, runs[c.Hash]...),
+			Hash: c.Hash, Values: c.Values, Target: c.Target, Workload: workloadText(c.Workload, arrivals),
+			Work: comparability.OfWorkload(c.Workload), Runs: append([]result.Run{}, runs[c.Hash]...),
 		}
 		slices.SortStableFunc(cell.Runs, func(x, y result.Run) int { return cmp.Compare(x.Repeat, y.Repeat) })
 		cell.Summary = judge.GeoMeans(&cell)

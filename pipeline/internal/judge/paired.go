@@ -119,7 +119,7 @@ func (t twoCells) evidence(c *gates.Comparison, other exclusion) (byRuns, byValu
 	c.Blocks = blocks(t.head.Current())
 	measured(c, t.doc, t.gate.Benchmark, t.base, t.head)
 	otherQuestions := relate(c, t.base, t.head)
-	byRuns = earliest(other, unpairable(t.doc, t.gate.Benchmark, t.headValue, t.base, t.head),
+	byRuns = earliest(other, t.otherLength(c.Metric), unpairable(t.doc, t.gate.Benchmark, t.headValue, t.base, t.head),
 		transportExclusion(t.gate.OnUnprovenTransport, t.base, t.head),
 		unsound(t.doc, t.gate.Benchmark, t.gate.Terms, c.Metric, t.base, t.head, len(c.Pairs)))
 	byValues = earliest(exclusion{reason: otherQuestions}, nothingToLose(t.doc.Simulated, *c), calibratedElsewhere(t.doc, *c))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -43,6 +44,23 @@ func otherRequests(doc *result.Document, benchmark string, base, head *result.Ce
 		}
 	}
 	return first, notes
+}
+
+// otherLength excludes a comparison of a metric that grows with the length of the answers if the model ended the answers
+// of one side earlier, by as much as the margin. It holds what [otherRequests] only lists.
+func (t twoCells) otherLength(m metric.Metric) (first exclusion) {
+	declared := declaredOf(t.doc, t.gate.Differ, t.base, t.head)
+	i := comparedRequests(t.doc, t.gate.Benchmark, t.base, t.head)
+	if i < 0 || !m.OfLength() || declared[comparability.Model] || comparability.Compare(t.base.Work, t.head.Work, declared).Meant() {
+		return first
+	}
+	for _, d := range t.doc.Requests[i].Differences {
+		if d.What == result.OtherLengths && d.Shown && math.Abs(math.Log(d.Head/d.Base)) >= float64(t.gate.Margin) {
+			first = earliest(first, exclusion{fmt.Sprintf("the sides did not do the same work in repeat %d: %s, and %s grows with them: set "+
+				"ignore_eos = true, or compare metric.tpot", d.Repeat, d.Text, m.Label), d.Repeat})
+		}
+	}
+	return first
 }
 
 // comparedRequests returns the index of the comparison of two cells' requests, -1 if there is none.

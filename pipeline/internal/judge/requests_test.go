@@ -128,3 +128,39 @@ func TestResentRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestShorterAnswers: answers that one side ends earlier make times that grow with them invalid from the margin on, and
+// stand beside all others.
+func TestShorterAnswers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		metric string
+		head   float64 // tokens; the base has 40
+		want   result.Verdict
+	}{
+		"end-to-end latency":               {"e2el.p50", 32, result.Invalid},
+		"end-to-end latency, within":       {"e2el.p50", 39, result.Pass},
+		"requests of a second":             {"request_throughput.mean", 32, result.Invalid},
+		"longer answers":                   {"e2el.p50", 50, result.Invalid},
+		"the first token is as before":     {"ttft.p50", 32, result.Pass},
+		"time per token, of which fewer":   {"tpot.p50", 32, result.Pass},
+		"tokens of a second, of which few": {"output_throughput.mean", 32, result.Pass},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession()
+			s.plan.Gates[0].Metrics = []string{tt.metric}
+			for cell := range 2 {
+				s.each(cell, func(r *result.Run) { r.Metrics[tt.metric] = r.Metrics["ttft.p50"] })
+			}
+			found := result.RequestDifference{What: result.OtherLengths, Repeat: 1, Base: 40, Head: tt.head, Text: "output tokens", Shown: true}
+			s.doc.Requests = []result.ComparedRequests{{Benchmark: "benchmark.b", Base: "base", Head: "head",
+				Differences: []result.RequestDifference{found}}}
+			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			d := s.doc.Gates[0].Decisions[0]
+			if d.Verdict != tt.want || !strings.Contains(strings.Join(append(d.Warnings, d.Reason), "\n"), found.Text) {
+				t.Errorf("%s: %s, warnings %q", d.Verdict, d.Reason, d.Warnings)
+			}
+		})
+	}
+}
