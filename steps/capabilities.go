@@ -1,6 +1,9 @@
 package steps
 
-import "context"
+import (
+	"context"
+	"io"
+)
 
 // EngineCapabilities holds the optional features of an [Engine]; nil marks an unsupported one.
 type EngineCapabilities struct {
@@ -8,6 +11,9 @@ type EngineCapabilities struct {
 	Profiler Profiler
 	Sleeper  Sleeper
 	Spreader Spreader
+	// Programs turns the launcher of a place into one whose servers have [ServerCapabilities.Run]. It is nil for
+	// engines whose servers answer requests.
+	Programs func(Launcher) Launcher
 	// History returns the observations of a server's last run, if servers record them. Such servers cannot be
 	// observed during a run because virtual time does not pass then.
 	History func(ctx context.Context, ep Endpoint) []Observation
@@ -22,6 +28,9 @@ type LauncherCapabilities struct {
 	// Prepare makes a process ready to start. It does the work that does not count as a server's start-up,
 	// such as pulling its image. It can take long and be called more than once.
 	Prepare func(ctx context.Context, p Process) error
+	// Program runs a program to its end in a model of it and returns the file that it writes. It is nil for
+	// launchers that start processes.
+	Program func(ctx context.Context, p Process, log io.Writer) (written []byte, err error)
 }
 
 // ServerCapabilities holds the optional features of a running [Server]; nil marks an unsupported one.
@@ -43,6 +52,10 @@ type ServerCapabilities struct {
 	// and by which limit, in a sentence without a final stop; "" means none. An engine reports only that a
 	// worker is gone. Starved must be called before the server is stopped.
 	Starved func(ctx context.Context) string
+	// Run starts the program of the target with words added to its command line, waits for its end and returns
+	// the file that it wrote to the path output. A *[ProgramError] means that the program failed. When ctx ends,
+	// Run stops the program. Run is nil for servers that answer requests.
+	Run func(ctx context.Context, words []string, output string) (written []byte, err error)
 	// Fetch copies the files of dir, a folder of a server on another machine, into a folder of this machine.
 	Fetch func(ctx context.Context, dir, into string) error
 	// Exec runs a short program beside the server, on its machine or in its container, to its end and returns

@@ -3,8 +3,8 @@ package steps
 // Driver measures the cells of a benchmark in place of the built-in load generator.
 type Driver struct {
 	// Kind is DriverExec for a program that is run once for each run, DriverEvaluation for one
-	// that asks questions and scores the answers, or DriverResults for results that were
-	// measured elsewhere and are only judged.
+	// that asks questions and scores the answers, DriverOffline for words of the target's own
+	// program, or DriverResults for results that were measured elsewhere and are only judged.
 	Kind string `json:"kind"`
 	// Command is the program and its arguments. It may hold the placeholders of DriverVars.
 	Command []string `json:"command,omitempty"`
@@ -38,6 +38,7 @@ type Evaluation struct {
 const (
 	DriverExec       = "exec"
 	DriverEvaluation = "evaluation"
+	DriverOffline    = "offline"
 	DriverResults    = "results"
 )
 

@@ -11,6 +11,16 @@ var ErrNoReset = errors.New("the server cannot clear its caches")
 // does not help.
 var ErrWrongModel = errors.New("the server does not serve the model")
 
+// ProgramError reports that the program of a target did not do its work: it could not be started, failed, or did
+// not end in time. That is a failure of the target.
+type ProgramError struct{ Err error }
+
+// Error returns the cause.
+func (e *ProgramError) Error() string { return "the program of the target: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *ProgramError) Unwrap() error { return e.Err }
+
 // ErrUnsupported reports that a block is valid but not implemented. The fault is in the file, not in the
 // machine. [Unsupported] wraps it.
 var ErrUnsupported = errors.New("not supported yet")

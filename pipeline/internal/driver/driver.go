@@ -3,11 +3,14 @@ package driver
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +45,9 @@ type Options struct {
 	Name string
 	// Log receives the program's output.
 	Log io.Writer
+	// Program runs the program of the target with the words of the command, as [steps.ServerCapabilities] says;
+	// nil starts the command on this machine.
+	Program func(ctx context.Context, words []string, output string) ([]byte, error)
 }
 
 // maxPrinted is how much of the printed output is stored to be read as a result, in bytes.
@@ -49,6 +55,9 @@ const maxPrinted = 4 << 20
 
 // Run runs the program once and imports its result. When Run returns, the whole process group has ended.
 func (d Driver) Run(ctx context.Context, opt Options) (result.Run, error) {
+	if opt.Program != nil {
+		return d.program(ctx, opt)
+	}
 	work, err := os.MkdirTemp("", "pipeline-driver-")
 	if err != nil {
 		return result.Run{}, fmt.Errorf("make a folder for the load generator: %w", err)
@@ -69,17 +78,14 @@ func (d Driver) Run(ctx context.Context, opt Options) (result.Run, error) {
 	if err != nil {
 		return result.Run{}, err
 	}
-	return d.read(kept, opt.Driver.Tool)
+	return d.read(kept, opt.Driver)
 }
 
 // execute runs the program and waits for its end.
 func (d Driver) execute(ctx context.Context, opt Options, work, output string, printed io.Writer) error {
 	values := maps.Clone(opt.Values)
 	values["dir"], values["output"] = work, output
-	argv := make([]string, len(opt.Driver.Command))
-	for i, word := range opt.Driver.Command {
-		argv[i] = expand(word, values)
-	}
+	argv := expandAll(opt.Driver.Command, values)
 	if strings.ContainsRune(argv[0], filepath.Separator) && !filepath.IsAbs(argv[0]) {
 		argv[0] = filepath.Join(d.Dir, argv[0])
 	}
@@ -98,10 +104,41 @@ func (d Driver) execute(ctx context.Context, opt Options, work, output string, p
 	return nil
 }
 
+// program runs the program of the target. Its output file is in the target's place, which may be a container or another
+// machine.
+func (d Driver) program(ctx context.Context, opt Options) (result.Run, error) {
+	id := make([]byte, 8)
+	if _, err := rand.Read(id); err != nil {
+		return result.Run{}, err
+	}
+	values := maps.Clone(opt.Values)
+	values["dir"] = "/tmp/pipeline-offline-" + hex.EncodeToString(id)
+	values["output"] = path.Join(values["dir"], opt.Driver.Output)
+	written, err := opt.Program(ctx, expandAll(opt.Driver.Command, values), values["output"])
+	if err != nil {
+		return result.Run{}, err
+	}
+	if d.Keep == nil {
+		return d.readFrom(bytes.NewReader(written), opt.Driver.Output, opt.Driver)
+	}
+	folder, err := d.Keep(opt.Name)
+	if err != nil {
+		return result.Run{}, err
+	}
+	kept := filepath.Join(folder, path.Base(opt.Driver.Output))
+	if err := d.copyMasked(kept, bytes.NewReader(written)); err != nil {
+		return result.Run{}, err
+	}
+	return d.read(kept, opt.Driver)
+}
+
 // subject names the kind of program for messages.
 func subject(d *steps.Driver) string {
-	if d.Evaluation != nil {
+	switch {
+	case d.Evaluation != nil:
 		return "the evaluation"
+	case d.Kind == steps.DriverOffline:
+		return "the program"
 	}
 	return "the load generator"
 }
@@ -140,19 +177,24 @@ func (d Driver) copyMasked(path string, source io.Reader) error {
 }
 
 // read imports the one result of a run.
-func (d Driver) read(path, tool string) (result.Run, error) {
+func (d Driver) read(path string, of *steps.Driver) (result.Run, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return result.Run{}, err
 	}
 	defer func() { _ = file.Close() }() // opened for reading only
-	runs, err := convert.Read(file, path, convert.ReadOptions{Tools: d.Tools, Tool: tool, Records: true})
+	return d.readFrom(file, path, of)
+}
+
+// readFrom imports the one result in a file at a path.
+func (d Driver) readFrom(file io.Reader, path string, of *steps.Driver) (result.Run, error) {
+	runs, err := convert.Read(file, path, convert.ReadOptions{Tools: d.Tools, Tool: of.Tool, Records: true})
 	if err != nil {
-		return result.Run{}, fmt.Errorf("reading what the load generator wrote: %w", err)
+		return result.Run{}, fmt.Errorf("reading what %s wrote: %w", subject(of), err)
 	}
 	if len(runs) != 1 {
-		return result.Run{}, fmt.Errorf("%s has %d results, and a run is one: have the load generator write a new file each time", path,
-			len(runs))
+		return result.Run{}, fmt.Errorf("%s has %d results, and a run is one: have %s write a new file each time", path, len(runs),
+			subject(of))
 	}
 	return convert.Single(&runs[0])
 }
@@ -172,6 +214,15 @@ func (b *bounded) Write(p []byte) (int, error) {
 }
 
 func (b *bounded) Bytes() []byte { return b.buf[max(0, len(b.buf)-b.most):] }
+
+// expandAll replaces the placeholders of a command.
+func expandAll(words []string, values map[string]string) []string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = expand(word, values)
+	}
+	return out
+}
 
 // expand replaces placeholders by their values.
 func expand(text string, values map[string]string) string {

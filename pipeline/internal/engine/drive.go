@@ -27,6 +27,8 @@ type DriveOptions struct {
 	Name string
 	// Log receives the program's output.
 	Log io.Writer
+	// Run runs the program of the target, see [steps.ServerCapabilities]; nil for a driver that loads a server.
+	Run func(ctx context.Context, words []string, output string) ([]byte, error)
 }
 
 // measurement is a measured run of any load generator.
@@ -95,22 +97,30 @@ func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell 
 	if err != nil {
 		return measurement{}, &ConfigError{Addr: bm.Addr, Err: err}
 	}
-	name := r.runName(s, run)
-	log, err := r.o.Store.Log(name + "-driver")
-	if err != nil {
-		return measurement{}, err
+	name, program, late := r.runName(s, run), s.front.capabilities().Run, errDriverTimeout
+	log, closeLog := s.front.log, func() error { return nil } // a program of the target writes the target's log
+	if program != nil {
+		late = errProgramTimeout
+	} else {
+		if log, err = r.o.Store.Log(name + "-driver"); err != nil {
+			return measurement{}, err
+		}
+		closeLog = log.Close
 	}
-	inner, stop := s.within(ctx, bm, errDriverTimeout)
+	inner, stop := s.within(ctx, bm, late)
 	defer stop()
 	w.begin(inner)
 	begun := s.lane.Clock.Now()
-	measured, err := r.o.Drive(inner, DriveOptions{Driver: cell.Workload.Driver, Values: values, Name: name, Log: log})
-	if len(measured.Scores) > 0 { // other load generators report how long they measured
+	measured, err := r.o.Drive(inner, DriveOptions{Driver: cell.Workload.Driver, Values: values, Name: name, Log: log, Run: program})
+	if len(measured.Scores) > 0 || program != nil { // other load generators report how long they measured
 		measured.Duration = s.lane.Clock.Now().Sub(begun).Seconds()
 	}
 	out := measurement{run: measured}
+	failed, isProgram := errors.AsType[*steps.ProgramError](err)
 	switch {
 	case ctx.Err() != nil:
+	case isProgram:
+		out.cause = failed
 	case inner.Err() != nil && !errors.Is(context.Cause(inner), errDriverTimeout):
 		out.cause = context.Cause(inner) // the server has ended
 	case err != nil || measured.Failed > 0:
@@ -126,7 +136,7 @@ func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell 
 		out.run.Audit = map[string]any{}
 	}
 	out.run.Audit["driver_log"] = log.Path()
-	return out, log.Close()
+	return out, closeLog()
 }
 
 // driverValues returns the variables of a driver that depend on the server and the run.
@@ -152,6 +162,9 @@ func driverValues(s *server, run plan.Run) (map[string]string, error) {
 // serve".
 func driverText(d *steps.Driver) string {
 	words := []string{"driven by"}
+	if d.Kind == steps.DriverOffline {
+		words = []string{"offline"}
+	}
 	if d.Evaluation != nil {
 		words = []string{humanize.Count(d.Evaluation.Questions, "question") + ", asked by"}
 	}

@@ -32,13 +32,14 @@ func phaseText(phase string) string {
 }
 
 var (
-	errDied          = errors.New("the process has ended")
-	errNotReady      = errors.New("not ready in time")
-	errRefused       = errors.New("the server at this url does not serve what is asked of it")
-	errCanary        = errors.New("a request through the router failed")
-	errDriverTimeout = errors.New("the load generator did not end in time: raise the benchmark's timeout, or have it send less")
-	errHung          = errors.New("the run did not end in time")
-	errUnhealthy     = errors.New("the server lives but does not serve any longer")
+	errDied           = errors.New("the process has ended")
+	errNotReady       = errors.New("not ready in time")
+	errRefused        = errors.New("the server at this url does not serve what is asked of it")
+	errCanary         = errors.New("a request through the router failed")
+	errProgramTimeout = errors.New("it did not end in time: raise the benchmark's timeout if it needs longer")
+	errDriverTimeout  = errors.New("the load generator did not end in time: raise the benchmark's timeout, or have it send less")
+	errHung           = errors.New("the run did not end in time")
+	errUnhealthy      = errors.New("the server lives but does not serve any longer")
 )
 
 // startFailed is the class of a failed start without a known cause.
@@ -54,6 +55,7 @@ var causes = []struct {
 	{errRefused, "refused"},
 	{errCanary, "canary_failed"},
 	{errHung, "hung"},
+	{errProgramTimeout, "hung"},
 	{errUnhealthy, "unhealthy"},
 	{steps.ErrWrongModel, "wrong_model"},
 	{process.ErrPortInUse, "port_in_use"},
@@ -64,6 +66,9 @@ func classOf(err error) string {
 		if errors.Is(err, c.err) {
 			return c.class
 		}
+	}
+	if _, ok := errors.AsType[*steps.ProgramError](err); ok {
+		return "exited"
 	}
 	return startFailed
 }

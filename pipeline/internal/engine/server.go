@@ -102,7 +102,10 @@ func (r *runner) bringUp(ctx context.Context, s *server) *fault {
 		return newFault(phaseReady, err)
 	}
 	text := s.Target + " answers"
-	if s.front.Spec.URL == "" {
+	switch {
+	case s.front.capabilities().Run != nil:
+		text = s.Target + " starts with each run"
+	case s.front.Spec.URL == "":
 		s.launch.Startup = s.lane.Clock.Now().Sub(s.began).Seconds()
 		text = fmt.Sprintf("%s is ready after %s", s.Target, short(seconds(s.launch.Startup)))
 	}

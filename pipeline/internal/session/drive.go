@@ -22,19 +22,30 @@ func handedOver(b *config.Benchmark) bool {
 	})
 }
 
+// driveFunc carries out one run of a driver.
+type driveFunc = func(context.Context, engine.DriveOptions) (result.Run, error)
+
+// driveOnly runs the program of a target and keeps no file of it.
+func driveOnly(ctx context.Context, opt engine.DriveOptions) (result.Run, error) {
+	return driver.Driver{}.Run(ctx, driver.Options{Driver: opt.Driver, Values: opt.Values, Name: opt.Name, Program: opt.Run})
+}
+
 // drive runs an external load generator for one run.
 func (s *session) drive(ctx context.Context, opt engine.DriveOptions) (result.Run, error) {
 	d := driver.Driver{Spawner: s.spawner, Dir: s.opt.Plan.Config.Folder, Keep: s.dir.Folder, Tools: s.opt.Tools, Redact: s.redact}
-	run, err := d.Run(ctx, driver.Options{Driver: opt.Driver, Values: opt.Values, Name: opt.Name, Log: opt.Log})
+	run, err := d.Run(ctx, driver.Options{Driver: opt.Driver, Values: opt.Values, Name: opt.Name, Log: opt.Log, Program: opt.Run})
 	if source, ok := run.Audit["source"].(string); ok { // make it relative to the run directory, which may be moved
 		run.Audit["source"] = strings.TrimPrefix(source, s.base()+string(filepath.Separator))
 	}
 	return run, err
 }
 
-// modelledDrive returns a drive function for evaluations in virtual time, for one of several sessions.
-func modelledDrive(session int) func(context.Context, engine.DriveOptions) (result.Run, error) {
-	return func(_ context.Context, opt engine.DriveOptions) (result.Run, error) {
+// modelledDrive returns a drive function in virtual time, for one of several sessions. drive runs the programs of targets.
+func modelledDrive(session int, drive driveFunc) driveFunc {
+	return func(ctx context.Context, opt engine.DriveOptions) (result.Run, error) {
+		if opt.Run != nil {
+			return drive(ctx, opt)
+		}
 		return driver.Model(*opt.Driver.Evaluation, fmt.Sprintf("%s of session %d", opt.Name, session)), nil
 	}
 }

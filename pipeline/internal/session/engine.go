@@ -25,14 +25,14 @@ func (s *session) engineOptions(ctx context.Context) engine.Options {
 		Redact: s.redact, KeepGoing: s.opt.KeepGoing, Resume: s.earlier,
 	}
 	if m := s.targets.Places.Model(); m != nil {
-		return inModel(opt, m)
+		return s.inModel(opt, m)
 	}
 	return s.onMachines(ctx, opt)
 }
 
 // inModel adds the options of a model.
-func inModel(opt engine.Options, m *place.Model) engine.Options {
-	opt.Ports, opt.Load, opt.Drive = m.Ports, m.Load, modelledDrive(0)
+func (s *session) inModel(opt engine.Options, m *place.Model) engine.Options {
+	opt.Ports, opt.Load, opt.Drive = m.Ports, m.Load, modelledDrive(0, s.drive)
 	return opt
 }
 

@@ -157,7 +157,7 @@ func (r *Rehearsal) carryOut(seed int, folder func(string) (string, error)) (*re
 	m, planned := on.Places.Model(), r.planned()
 	out, err := engine.Run(context.Background(), engine.Options{
 		Plan: planned.plan, Store: store.Discard{}, Bus: event.NewBus(m.Now, 0), Ports: m.Ports, Now: m.Now, Bare: true,
-		Drive: modelledDrive(seed), Target: planned.resolve(on, seed),
+		Drive: modelledDrive(seed, driveOnly), Target: planned.resolve(on, seed),
 		Load: func(ctx context.Context, opt load.Options) (load.Result, error) {
 			opt.Seed = draw("content", seed, opt.Seed)
 			return m.Load(ctx, opt)

@@ -137,6 +137,9 @@ func (r Resolver) member(p place.Part, at hcl.Range, slot place.Slot, together b
 		Name: p.Name, Role: cmp.Or(p.Role, result.RoleServer), Range: plan.Range(at),
 		Spec: r.started(p.Spec, slot, together), Engine: r.Engines[p.Spec.Engine], Launcher: slot.Launcher,
 	}
+	if programs := m.Engine.Capabilities().Programs; programs != nil && m.Launcher != nil {
+		m.Launcher = programs(m.Launcher)
+	}
 	if p.Rank > 0 {
 		m.Role, m.Engine = result.RoleNode, follower{m.Engine}
 	}
