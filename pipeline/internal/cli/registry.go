@@ -16,6 +16,7 @@ import (
 	"github.com/servegate/pipeline/steps/exec"
 	"github.com/servegate/pipeline/steps/kv"
 	"github.com/servegate/pipeline/steps/llamacpp"
+	"github.com/servegate/pipeline/steps/offline"
 	"github.com/servegate/pipeline/steps/openai"
 	"github.com/servegate/pipeline/steps/request"
 	"github.com/servegate/pipeline/steps/router"
@@ -64,6 +65,7 @@ func standardServers() []server {
 		{openai.Kind(), openai.New()},
 		{transformers.Kind(), transformers.New()},
 		{stack.Kind(), stack.New()},
+		{offline.Kind(), offline.New()},
 		{trtllm.Kind(), trtllm.New()},
 		{llamacpp.Kind(), llamacpp.New()},
 	}

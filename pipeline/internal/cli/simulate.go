@@ -13,6 +13,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/steps/load/mock"
 	"github.com/servegate/pipeline/steps/load/remote"
+	"github.com/servegate/pipeline/steps/offline"
 	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/spf13/cobra"
 )
@@ -35,6 +36,9 @@ func (a *app) simulateCommand() *cobra.Command {
 			}
 			if len(args) > 0 && args[0] == "--" {
 				args = args[1:]
+			}
+			if offline.Simulates(args) {
+				return exit(offline.Main(args, a.Getenv, a.Out, a.Err), nil)
 			}
 			// The simulated server handles signals itself, like a real one.
 			return exit(simulate.Simulator{Connectors: a.connectors}.Main(cmd.Context(), args, a.Getenv, a.Out, a.Err), nil)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -56,6 +57,16 @@ func driverType() *blockType {
 						Doc: "Share of the questions that are answered in virtual time, where no program is run. May depend on the cell."},
 				}},
 			},
+			{
+				Name: steps.DriverOffline,
+				Doc: "The target's own program, which measures an engine in its own process: server \"offline\". Each run starts it once and reads " +
+					"what it wrote.",
+				Schema: steps.Schema{Attrs: []steps.Attr{
+					{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "Words behind the program: the benchmark and its own " +
+						"arguments, the same for all sides. driver.output is the file that is read afterwards; driver.seed and driver.repeat are known."},
+					{Name: "output", Type: cty.String, Default: cty.StringVal("results.json"), Doc: "Name of the file that driver.output is the path of."},
+				}},
+			},
 			{Name: steps.DriverResults,
 				Doc: "Nothing is run: the cells are filled from files with `pipeline gate FILE --results`. The benchmark has no target."},
 		},
@@ -91,10 +102,19 @@ func (e *evaluator) driven(b *block, s *scope) (target string, w steps.Workload)
 	kind := src.kind.Name
 	c := cell{evaluator: e, scope: s, block: b}
 	c.object = e.evaluate([]layer{{b, s}}, drivenSchema(kind), false)
-	d := e.evaluate([]layer{{src, s.with("driver", placeholders(steps.DriverVars, steps.DriverVar))}}, src.typ.schema, false)
+	vars := steps.DriverVars
+	if kind == steps.DriverOffline {
+		vars = map[string]string{"output": "", "seed": "", "repeat": ""}
+	}
+	d := e.evaluate([]layer{{src, s.with("driver", placeholders(vars, steps.DriverVar))}}, src.typ.schema, false)
 	w.Driver = &steps.Driver{Kind: kind, Tool: d.Text("tool")}
 	if w.Driver.Runs() {
 		e.driverCommand(d, w.Driver)
+	}
+	if output := steps.DriverVar("output"); kind == steps.DriverOffline && d.Known("command") && !slices.ContainsFunc(w.Driver.Command,
+		func(word string) bool { return strings.Contains(word, output) }) {
+		e.report(problem(codeValue, d.at("command"), "the program is not told where to write",
+			`Nothing would be there to read. Give it driver.output: command = ["bench", "latency", "--output-json", driver.output].`))
 	}
 	if kind == steps.DriverEvaluation {
 		w.Driver.Evaluation = e.questions(d)

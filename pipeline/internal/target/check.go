@@ -123,11 +123,31 @@ func servesEndpoint(cfg *config.Config, engines map[string]steps.Engine, b *conf
 	for _, c := range b.Cells {
 		for _, server := range cfg.ServersOf(c.Target) {
 			e, ok := engines[server.Kind.Name]
+			if ok {
+				if err := drives(c.Workload.Driver, server, e, cfg.DeploymentAt(c.Target) != nil); err != nil {
+					return err
+				}
+			}
 			if ok && c.Workload.Driver == nil && !slices.Contains(e.Endpoints(), c.Workload.Endpoint) {
 				return fmt.Errorf("%s has no endpoint %q; a server of kind %q serves %s", server.Addr, c.Workload.Endpoint, server.Kind.Name,
 					strings.Join(e.Endpoints(), ", "))
 			}
 		}
+	}
+	return nil
+}
+
+// drives returns why a driver cannot measure a server, nil if it can: programs need driver "offline", and nothing else does.
+func drives(d *steps.Driver, server *config.Server, e steps.Engine, deployed bool) error {
+	program, offline := e.Capabilities().Programs != nil, d != nil && d.Kind == steps.DriverOffline
+	switch {
+	case program && deployed:
+		return fmt.Errorf("%s ends with each run, and the servers of a deployment stay: make it a target by itself", server.Addr)
+	case program && !offline:
+		return fmt.Errorf("%s serves nothing that could be loaded: measure it with driver \"offline\"", server.Addr)
+	case offline && !program:
+		return fmt.Errorf("%s serves, and driver \"offline\" runs a program to its end: make it a server \"offline\", or load it",
+			server.Addr)
 	}
 	return nil
 }

@@ -72,6 +72,7 @@ func (*machine) CheckLoad(w steps.Workload, _ bool) error {
 			return errors.New("its questions are asked by a program, which virtual time does not run: say by accuracy how many are answered " +
 				"there, or use --simulate")
 		}
+	case w.Driver != nil && w.Driver.Kind == steps.DriverOffline: // the program has a double
 	case w.Driver != nil:
 		return errors.New("its load comes from another generator, which virtual time does not have; use --simulate")
 	case steps.Pooled(w.Endpoint):
@@ -123,4 +124,6 @@ func (v *machine) TakeRow(_ string, count, spacing int) (int, func(), error) {
 func (*machine) Hold(int, int) func() { return func() {} }
 
 // Capabilities implements steps.Launcher.
-func (*machine) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
+func (v *machine) Capabilities() steps.LauncherCapabilities {
+	return steps.LauncherCapabilities{Program: v.program}
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/offline"
 	"github.com/servegate/pipeline/steps/router"
 	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/servegate/pipeline/steps/simulate/model"
@@ -54,6 +55,7 @@ func (v *machine) Start(_ context.Context, p steps.Process, log io.Writer) (step
 		out.router = new(router.Config)
 		*out.router, err = router.ParseArgs(p.Argv[2:])
 	case len(p.Argv) > 3 && p.Argv[1] == "simulate" && simulate.IsService(p.Argv[3:]):
+	case slices.Contains(p.Argv, offline.Words): // a program, which starts with each run
 	case len(p.Argv) > 3 && p.Argv[1] == "simulate":
 		out.server, err = simulate.Simulator{Connectors: v.opt.Connectors, Machine: v.number}.StartVirtual(p.Argv[3:], env, log)
 	default:
@@ -74,6 +76,16 @@ func (v *machine) Start(_ context.Context, p steps.Process, log io.Writer) (step
 	defer v.mu.Unlock()
 	v.at[out.address] = out
 	return out, nil
+}
+
+// program implements steps.LauncherCapabilities.Program by the program's double.
+func (v *machine) program(_ context.Context, p steps.Process, log io.Writer) ([]byte, error) {
+	if len(p.Argv) < 4 || p.Argv[1] != "simulate" {
+		return nil, errors.New("it is not a simulated program")
+	}
+	written, took, err := offline.Simulate(p.Argv[3:], environment(p), v.number, log)
+	v.advanceTo(v.Now().Add(took))
+	return written, err
 }
 
 // environment returns the environment of a process.

@@ -1,0 +1,124 @@
+package offline_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/offline"
+)
+
+// place is a place whose one program a function plays. The program gets what it was started with, and returns how it ended.
+type place struct {
+	plays   func(p steps.Process, log io.Writer) string // "" for a program that hangs
+	stopped int
+}
+
+func (l *place) Capabilities() steps.LauncherCapabilities { return steps.LauncherCapabilities{} }
+
+func (l *place) Start(_ context.Context, p steps.Process, log io.Writer) (steps.Server, error) {
+	r := &running{place: l, done: make(chan struct{})}
+	go func() {
+		if r.state = l.plays(p, log); r.state != "" {
+			close(r.done)
+		}
+	}()
+	return r, nil
+}
+
+type running struct {
+	*place
+	state string
+	done  chan struct{}
+}
+
+func (r *running) BaseURL() string                            { return "" }
+func (r *running) Done() <-chan struct{}                      { return r.done }
+func (r *running) ExitState() string                          { return r.state }
+func (r *running) Stop(context.Context) error                 { r.stopped++; return nil }
+func (r *running) Capabilities() (c steps.ServerCapabilities) { return c }
+
+// writes plays a program that writes a file. The words behind the script are the file's path, the mark, and the program.
+func writes(text string) func(steps.Process, io.Writer) string {
+	return func(p steps.Process, log io.Writer) string {
+		for _, part := range strings.SplitAfter("a log\n"+p.Argv[5]+" begin\n"+text+"\n"+p.Argv[5]+" end\n", "e") { // in pieces
+			_, _ = io.WriteString(log, part)
+		}
+		return "exit status 0"
+	}
+}
+
+func TestRun(t *testing.T) {
+	late := errors.New("too late")
+	for name, tt := range map[string]struct {
+		plays func(steps.Process, io.Writer) string
+		want  string
+		err   string
+		fails bool // by the program's fault
+	}{
+		"writes": {plays: writes(`{"one": 1}`), want: `{"one": 1}`},
+		"writes an imitation of a mark": {plays: writes("pipeline-0123 begin\nx\npipeline-0123 end\n"),
+			want: "pipeline-0123 begin\nx\npipeline-0123 end\n"},
+		"fails":     {plays: func(steps.Process, io.Writer) string { return "exit status 1" }, err: "it ended with exit status 1", fails: true},
+		"is silent": {plays: func(steps.Process, io.Writer) string { return "exit status 0" }, err: "succeeded without writing driver.output"},
+		"is cut off": {plays: func(p steps.Process, log io.Writer) string {
+			fmt.Fprintf(log, "%s begin\n{", p.Argv[5])
+			return "exit status 0"
+		}, err: "incomplete"},
+		"hangs": {plays: func(steps.Process, io.Writer) string { return "" }, err: "too late", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, log := &place{plays: tt.plays}, new(bytes.Buffer)
+				p := steps.Process{Argv: []string{"vllm", offline.Words, "--model", "m"}}
+				server, err := offline.New().Capabilities().Programs(l).Start(t.Context(), p, log)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, end := context.WithCancelCause(t.Context())
+				go func() { synctest.Wait(); end(late) }()
+				got, err := server.Capabilities().Run(ctx, []string{"bench", "latency"}, "/tmp/x/out.json")
+				_, fails := errors.AsType[*steps.ProgramError](err)
+				if string(got) != tt.want || fails != tt.fails || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) ||
+					tt.err == "" && err != nil {
+					t.Errorf("%q, %v", got, err)
+				}
+				if l.stopped != 1 {
+					t.Errorf("stopped %d times", l.stopped)
+				}
+				if steps.Ended(server.Done()) {
+					t.Error("the target ended with its run")
+				}
+			})
+		})
+	}
+}
+
+// TestCommandLine: the benchmark's words stand behind the program, and the flags of the side behind them.
+func TestCommandLine(t *testing.T) {
+	spec := steps.ServerSpec{Executable: []string{"base/vllm"}, Model: "m", Args: []steps.Arg{{Name: "enforce_eager", Value: true}}}
+	p, err := offline.New().Render(spec, "127.0.0.1", steps.PortNumber(9000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &place{}
+	l.plays = func(p steps.Process, _ io.Writer) string {
+		if got := strings.Join(p.Argv[6:], " "); got != "base/vllm bench latency --model m --enforce-eager" || p.Argv[4] != "/tmp/x/out.json" {
+			t.Errorf("%q", p.Argv)
+		}
+		return "exit status 1"
+	}
+	server, err := offline.New().Capabilities().Programs(l).Start(t.Context(), p, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Capabilities().Run(t.Context(), []string{"bench", "latency"}, "/tmp/x/out.json"); err == nil {
+		t.Error("it has not failed")
+	}
+}
