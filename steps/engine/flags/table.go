@@ -54,26 +54,91 @@ type Def struct {
 type Table struct {
 	Version string
 	// exact is set if the engine's parser completes no abbreviations.
-	exact   bool
-	content func() content
+	exact bool
+	// at is the index of the version in the lineage.
+	at    int
+	flags *lineage
 }
 
-// content is the content of a table; it is built when first requested.
-type content struct {
-	defs  map[string]*Def // by every name
-	names []string        // the first names, sorted
+// lineage holds the flags of all versions of an engine. A table reads its version out of it: most commands ask each
+// version for a few names, and one set of definitions for each version would be most of their start.
+type lineage struct {
+	changes map[string][]change // by the first name of a flag, oldest first
+	named   map[string][]string // by every name: the first names of the flags that have had it
+	names   func() []string     // every name, sorted
 }
 
-// Lookup finds a flag by any of its names, dashes included.
+// change is the definition of a flag from a version on, or nil if the version removes the flag.
+type change struct {
+	from int
+	def  *Def
+}
+
+// def returns the definition of a flag in a version, by its first name, or nil.
+func (h *lineage) def(first string, version int) *Def {
+	var def *Def
+	for _, c := range h.changes[first] {
+		if c.from > version {
+			break
+		}
+		def = c.def
+	}
+	return def
+}
+
+// add stores a change of a flag.
+func (h *lineage) add(first string, c change) {
+	h.changes[first] = append(h.changes[first], c)
+	if c.def == nil {
+		return
+	}
+	for _, name := range slices.Concat(c.def.Names, c.def.negated()) {
+		if !slices.Contains(h.named[name], first) {
+			h.named[name] = append(h.named[name], first)
+		}
+	}
+}
+
+// negated returns the names that mean the opposite of the flag.
+func (d *Def) negated() []string {
+	out := slices.Clone(d.opposites)
+	for _, name := range d.Names {
+		if bare, ok := strings.CutPrefix(name, "--"); ok && d.Kind == OnOff {
+			out = append(out, "--no-"+bare)
+		}
+	}
+	return out
+}
+
+// Lookup finds a flag by any of its names, dashes included. A flag's own name has priority over a negated one.
 func (t *Table) Lookup(name string) (Def, bool) {
-	if d := t.content().defs[name]; d != nil {
-		return *d, true
+	var opposite *Def
+	for _, first := range t.flags.named[name] {
+		switch d := t.flags.def(first, t.at); {
+		case d == nil:
+		case slices.Contains(d.Names, name):
+			return *d, true
+		case slices.Contains(d.negated(), name):
+			opposite = d
+		}
+	}
+	if opposite != nil {
+		return Def{Name: opposite.Name, Kind: Off}, true
 	}
 	return Def{}, false
 }
 
-// Names returns the first names of the flags.
-func (t *Table) Names() []string { return slices.Clone(t.content().names) }
+// Names returns the first names of the flags, sorted.
+func (t *Table) Names() []string {
+	var out []string
+	for first := range t.flags.changes {
+		if t.flags.def(first, t.at) != nil {
+			out = append(out, first)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
 
 // Complete returns the flags that a name can mean in argparse: the one with that name, or else all
 // that begin with it. If there are several, the engine rejects the name as ambiguous. Parsers that
@@ -85,12 +150,14 @@ func (t *Table) Complete(name string) []Def {
 	if t.exact || !strings.HasPrefix(name, "--") || len(name) < len("--x") {
 		return nil
 	}
-	defs := t.content().defs
 	var out []Def
-	for _, full := range slices.Sorted(maps.Keys(defs)) {
-		d := *defs[full]
+	for _, full := range t.flags.names() {
+		if !strings.HasPrefix(full, name) {
+			continue
+		}
+		d, ok := t.Lookup(full)
 		same := func(o Def) bool { return o.Name == d.Name && o.Kind == d.Kind }
-		if strings.HasPrefix(full, name) && !slices.ContainsFunc(out, same) {
+		if ok && !slices.ContainsFunc(out, same) {
 			out = append(out, d)
 		}
 	}
@@ -252,8 +319,9 @@ var lists = func() map[string]func() []*Table {
 // of removed flags after "-". Before them, "exact" marks a parser that completes no abbreviations.
 func parse(text string) ([]*Table, error) {
 	exact := false
+	h := &lineage{changes: map[string][]change{}, named: map[string][]string{}}
+	h.names = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(h.named)) })
 	var versions []string
-	var changes [][]change // by version
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		sign, rest, _ := strings.Cut(line, " ")
@@ -263,72 +331,31 @@ func parse(text string) ([]*Table, error) {
 			if n := len(versions); n > 0 && compare(versions[n-1], rest) >= 0 {
 				return nil, fmt.Errorf("%s does not follow %s", rest, versions[n-1])
 			}
-			versions, changes = append(versions, rest), append(changes, nil)
+			versions = append(versions, rest)
 		case line == "exact" && len(versions) == 0:
 			exact = true
 		case len(versions) == 0:
 			return nil, fmt.Errorf("%q stands before any version", line)
 		case sign == "+" || sign == "-":
-			c := change{name: rest}
+			first, c := rest, change{from: len(versions) - 1}
 			if sign == "+" {
 				def, err := parseDef(rest)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %q: %w", versions[len(versions)-1], line, err)
 				}
-				c = change{name: def.Name, def: &def}
+				first, c.def = def.Name, &def
 			}
-			changes[len(changes)-1] = append(changes[len(changes)-1], c)
+			h.add(first, c)
 		default:
 			return nil, fmt.Errorf("%q begins with none of = + -", line)
 		}
 	}
 	out := make([]*Table, len(versions))
 	for i, version := range versions {
-		out[i] = &Table{Version: version, exact: exact,
-			content: sync.OnceValue(func() content { return replay(changes[:i+1]) })}
+		out[i] = &Table{Version: version, exact: exact, at: i, flags: h}
 	}
 	return out, nil
 }
-
-// change is a flag that a version adds or alters, or, without a definition, one that it removes.
-type change struct {
-	name string
-	def  *Def
-}
-
-// replay builds the content of a version from all differences up to it. The newest change of a flag counts.
-func replay(changes [][]change) content {
-	last := make(map[string]*Def, len(changes[0]))
-	for _, version := range changes {
-		for _, c := range version {
-			if last[c.name] = c.def; c.def == nil {
-				delete(last, c.name)
-			}
-		}
-	}
-	out := content{defs: make(map[string]*Def, 2*len(last)), names: slices.Sorted(maps.Keys(last))}
-	for _, def := range last {
-		for _, n := range def.Names {
-			out.add(n, def)
-			if bare, ok := strings.CutPrefix(n, "--"); ok && def.Kind == OnOff {
-				out.add("--no-"+bare, def.opposite())
-			}
-		}
-		for _, n := range def.opposites {
-			out.add(n, def.opposite())
-		}
-	}
-	return out
-}
-
-// add stores a name. A flag's own line has priority over a negated name.
-func (c content) add(name string, def *Def) {
-	if have, taken := c.defs[name]; !taken || have.Kind == Off {
-		c.defs[name] = def
-	}
-}
-
-func (d *Def) opposite() *Def { return &Def{Name: d.Name, Kind: Off} }
 
 // parseDef reads one flag: names separated by commas, with negated names after "!"; a kind; and for
 // choices the words separated by bars.
