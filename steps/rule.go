@@ -5,13 +5,14 @@ import (
 	"math/big"
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // Rule is a condition on a known value of an argument beyond its type.
 type Rule struct {
 	must, detail string // must completes a sentence that begins with the argument's name
 	number       func(*big.Float) bool
-	text         *regexp.Regexp
+	text         func() *regexp.Regexp
 }
 
 // Number returns a rule that accepts numbers for which holds returns true. must completes a sentence that
@@ -33,9 +34,10 @@ var (
 	NotNegative = Number("must not be negative", func(f *big.Float) bool { return f.Sign() >= 0 })
 )
 
-// Matching returns a rule that accepts a string, or a list of strings, that matches an expression.
+// Matching returns a rule that accepts a string, or a list of strings, that matches an expression. It compiles the
+// expression when it is first used: each start of the program makes all rules, and uses few.
 func Matching(expression, must, detail string) *Rule {
-	return &Rule{must: must, detail: detail, text: regexp.MustCompile(expression)}
+	return &Rule{must: must, detail: detail, text: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
 }
 
 func (r *Rule) holds(o Object, name string) bool {
@@ -43,7 +45,7 @@ func (r *Rule) holds(o Object, name string) bool {
 		f, ok := o.number(name)
 		return !ok || r.number(f)
 	}
-	return o.Text(name) == "" || r.text.MatchString(o.Text(name))
+	return o.Text(name) == "" || r.text().MatchString(o.Text(name))
 }
 
 // Check returns the known arguments of a block that violate their rules. path leads to the block.
