@@ -52,6 +52,49 @@ func TestEveryPublisherIsPutThroughFaults(t *testing.T) {
 	}
 }
 
+// faultFile has little to measure, since every fault measures it again. Its head is slower, by a multiple of the margin.
+const faultFile = `
+server "vllm" "sut" {
+  for_each   = { base = "0%", head = "25%" }
+  executable = "vllm"
+  model      = "tiny"
+  simulate {
+    profile  = "fast"
+    slowdown = each.value
+    noise    = "1%"
+  }
+}
+dataset "random" "short" {
+  input_len  = 64
+  output_len = 4
+}
+benchmark "b" {
+  matrix {
+    side = ["base", "head"]
+  }
+  target  = server.vllm.sut[matrix.side]
+  dataset = dataset.random.short
+  load {
+    rate     = 20
+    requests = 20
+  }
+  repeat {
+    min = 4
+    max = 4
+  }
+}
+baseline "paired" "base" {
+  axis  = "side"
+  value = "base"
+}
+gate "latency" {
+  benchmark = benchmark.b
+  baseline  = baseline.paired.base
+  metrics   = [metric.e2el.mean]
+  margin    = "5%"
+}
+`
+
 // faultSHA is the commit that the runs measure.
 const faultSHA = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"
 
@@ -270,7 +313,7 @@ func measured(t *testing.T, file, out string, publisher publish.Run) (code int, 
 // TestPublisherFaults lets each fault happen to all requests to a service, and to one of them: without -full, each fault to
 // some. Verdict, exit status and evidence must equal those of a run that publishes nothing.
 func TestPublisherFaults(t *testing.T) {
-	j := newBaseJudge(t, judgedFile)
+	j := newBaseJudge(t, faultFile)
 	file := filepath.Join(j.dir, "base.pipeline.hcl")
 	var want string
 	synctest.Test(t, func(t *testing.T) {
