@@ -3,15 +3,16 @@ package steps
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // tagVersion matches the tags of the projects' images: v0.11.0, v0.5.5-cu129, v0.6.4.post1, and with the number of a
 // build server-b10434, server-cuda-b10434.
-var tagVersion = regexp.MustCompile(`^(?:v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.]*)(?:-.*)?|(?:[a-z0-9-]+-)?(b[0-9]{3,6}))$`)
+var tagVersion = lazyregexp.New(`^(?:v?([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.]*)(?:-.*)?|(?:[a-z0-9-]+-)?(b[0-9]{3,6}))$`)
 
 // ImageVersion returns the engine's version from the name of an image: 0.11.0 for vllm/vllm-openai:v0.11.0,
 // from any registry. It returns "" for other images, whose tags have unknown meaning, and for tags such as

@@ -4,20 +4,20 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/publish"
 )
 
 var (
-	commitHash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+	commitHash = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 	// repository matches the address of a repository: git@HOST:OWNER/NAME.git, https://HOST/OWNER/NAME.git,
 	// ssh://git@HOST/OWNER/NAME.
-	repository = regexp.MustCompile(`^(?:https?://(?:[^@/]+@)?|ssh://(?:[^@/]+@)?|git://|git@)([A-Za-z0-9.-]+)(?::[0-9]+)?[:/]` +
+	repository = lazyregexp.New(`^(?:https?://(?:[^@/]+@)?|ssh://(?:[^@/]+@)?|git://|git@)([A-Za-z0-9.-]+)(?::[0-9]+)?[:/]` +
 		`([A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)+)/?$`)
-	webPage = regexp.MustCompile(`^https://[A-Za-z0-9.-]+(/[A-Za-z0-9_./-]+)?$`)
+	webPage = lazyregexp.New(`^https://[A-Za-z0-9.-]+(/[A-Za-z0-9_./-]+)?$`)
 )
 
 // forge is the repository of a build on the host of its code.

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/publish"
 )
 
@@ -30,9 +30,9 @@ type event struct {
 }
 
 var (
-	digits     = regexp.MustCompile(`^[0-9]{1,18}$`)
-	commitHash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
-	webPage    = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+(/[A-Za-z0-9_./-]+)?$`)
+	digits     = lazyregexp.New(`^[0-9]{1,18}$`)
+	commitHash = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+	webPage    = lazyregexp.New(`^https?://[A-Za-z0-9.:-]+(/[A-Za-z0-9_./-]+)?$`)
 )
 
 // errNoJob reports that the program does not run as a job of GitLab.
@@ -119,7 +119,7 @@ func refusal(c publish.Change, e event) error {
 }
 
 // matrixJob matches the name of a job of `parallel: matrix`: "measure: [h100, 2]".
-var matrixJob = regexp.MustCompile(`^(.+): \[(.+)\]$`)
+var matrixJob = lazyregexp.New(`^(.+): \[(.+)\]$`)
 
 // legOf returns the leg that a job is: one of a matrix, or one of several parallel jobs ("measure 1/3").
 func legOf(getenv func(string) string) publish.Leg {

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/publish"
 	"github.com/servegate/pipeline/reports/publish/note"
 	"github.com/servegate/pipeline/reports/publish/remote"
@@ -148,7 +148,7 @@ func advised(err error) string {
 }
 
 // projectBot matches the accounts of project and group access tokens.
-var projectBot = regexp.MustCompile(`^(project|group)_[0-9]+_bot`)
+var projectBot = lazyregexp.New(`^(project|group)_[0-9]+_bot`)
 
 // note writes the note of a result and returns its address.
 func (j *job) note(ctx context.Context, e event, c *client, doc *result.Document, s publish.Settings) (string, error) {

@@ -2,9 +2,10 @@ package result
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // Names are what reports call the two sides of a comparison: what differs between them, such as the
@@ -24,7 +25,7 @@ var roles = []string{
 }
 
 // plainValues are values that say nothing without the name of their axis.
-var plainValues = regexp.MustCompile(`(?i)^([-+]?[0-9.]+|true|false|on|off|yes|no|none|null|enabled|disabled|default)$`)
+var plainValues = lazyregexp.New(`(?i)^([-+]?[0-9.]+|true|false|on|off|yes|no|none|null|enabled|disabled|default)$`)
 
 // Names returns what to call the sides, whose servers are among the targets: the tags of their
 // images, the values of the compared axis, the versions that the servers reported, their models, or
@@ -123,7 +124,7 @@ func (i image) name() string {
 	return last + ":" + i.version
 }
 
-var hash = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
+var hash = lazyregexp.New(`\b[0-9a-f]{40,64}\b`)
 
 // shortHash abbreviates the commits and digests in a text.
 func shortHash(s string) string {
@@ -151,7 +152,7 @@ func (s Sides) values() Names {
 }
 
 // address matches the address of a block, which can be the value of an axis.
-var address = regexp.MustCompile(`^(?:server|deployment)\.(?:[a-z_]+\.)?([^.\[\]"]+)$`)
+var address = lazyregexp.New(`^(?:server|deployment)\.(?:[a-z_]+\.)?([^.\[\]"]+)$`)
 
 // shortAddress returns the name in an address, and another value as it is.
 func shortAddress(value string) string { return address.ReplaceAllString(value, "$1") }

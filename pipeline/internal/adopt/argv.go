@@ -3,11 +3,11 @@ package adopt
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 	engineargs "github.com/servegate/pipeline/steps/engine/argument"
 	"github.com/servegate/pipeline/steps/engine/flags"
@@ -42,7 +42,7 @@ func (a argv) full(name string) string {
 }
 
 // flagWord matches a word that argparse takes for a flag: negative numbers are values.
-var flagWord = regexp.MustCompile(`^-(-[A-Za-z]|[A-Za-z])`)
+var flagWord = lazyregexp.New(`^-(-[A-Za-z]|[A-Za-z])`)
 
 // next reads a flag with its value, or a word without a flag, which has the name "". literal quotes the words for a
 // message.

@@ -3,10 +3,10 @@ package adopt
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 )
 
@@ -189,7 +189,7 @@ func wordsOf(v any) []string {
 	return all[0].words
 }
 
-var interpolation = regexp.MustCompile(`\$(?:\$|([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)(?::?([-?])([^}]*))?\})`)
+var interpolation = lazyregexp.New(`\$(?:\$|([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)(?::?([-?])([^}]*))?\})`)
 
 // interpolate replaces the variables of a compose file, whose values stand outside of it.
 func (d *Definition) interpolate(v any) any {

@@ -2,10 +2,11 @@ package adopt
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // part is a piece of a word: text, or a variable with its fallback.
@@ -229,7 +230,7 @@ func (l *lexer) double() error {
 	return fmt.Errorf(`a quotation mark " is not closed`)
 }
 
-var variableForm = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_]*|[0-9@*?#])(\[[@*]\])?(?:(:?[-=?])(.*))?$`)
+var variableForm = lazyregexp.New(`(?s)^([A-Za-z_][A-Za-z0-9_]*|[0-9@*?#])(\[[@*]\])?(?:(:?[-=?])(.*))?$`)
 
 // dollar reads what follows a dollar sign.
 func (l *lexer) dollar(quoted bool) error {

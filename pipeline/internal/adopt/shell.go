@@ -2,9 +2,10 @@ package adopt
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // command is a simple command of a shell script, with its variables expanded.
@@ -27,7 +28,7 @@ func (c command) text() string {
 	return strings.Join(quoted, " ")
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./~-]+$`)
+var plainWord = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./~-]+$`)
 
 // shown returns a word as a shell would read it, with references to variables as $NAME.
 func shown(word string) string {
@@ -72,7 +73,7 @@ type shell struct {
 }
 
 var (
-	assignment = regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_]*)=(.*)$`)
+	assignment = lazyregexp.New(`(?s)^([A-Za-z_][A-Za-z0-9_]*)=(.*)$`)
 	// keywords stand before a command without being part of it.
 	keywords = []string{"then", "do", "else", "{", "}", "(", ")", "!", "exec", "time", "nohup", "command", "fi", "done"}
 )

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 )
 
@@ -79,7 +79,7 @@ func (r *Run) keep(key, value string) {
 
 // secretKey matches parameters that must not reach a report: keys, headers with authorization,
 // passwords. Commands and dumps of arguments contain them.
-var secretKey = regexp.MustCompile(
+var secretKey = lazyregexp.New(
 	`(?:^|_)(?:api_?key|secret|password|passwd|authorization|header|headers|extra_headers|hf_token|access_token|auth_token|bearer)(?:_|$)`)
 
 // Param returns a parameter by any of its names. "input_len" and "output_len" are those of the

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/term"
 	"github.com/servegate/pipeline/steps"
@@ -126,7 +126,7 @@ func (p Process) write(w io.Writer, waits bool) {
 }
 
 // plainWord matches a word that needs no quotes in a shell. It accepts the symbols of ports.
-var plainWord = regexp.MustCompile(`^([A-Za-z0-9_@%+=:,./-]|PORT\([^)]*\))+$`)
+var plainWord = lazyregexp.New(`^([A-Za-z0-9_@%+=:,./-]|PORT\([^)]*\))+$`)
 
 // Quote quotes a word for a POSIX shell.
 func Quote(word string) string {

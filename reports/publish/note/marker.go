@@ -5,8 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strconv"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // Run identifies an attempt of a run of a service's workflow or pipeline.
@@ -24,7 +25,7 @@ type Marker struct {
 	Single bool
 }
 
-var markerLine = regexp.MustCompile(
+var markerLine = lazyregexp.New(
 	`^<!-- pipeline:report v1 key=([0-9a-f]{16}) run=([0-9]{1,18})\.([0-9]{1,18}) sha=([0-9a-f]{40,64})( single)? -->(?:\r?\n|$)`)
 
 // KeyOf hashes the name of a report to a key that distinguishes its comments.

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/escape"
 )
 
@@ -36,7 +36,7 @@ const (
 )
 
 var (
-	sectionLine = regexp.MustCompile(
+	sectionLine = lazyregexp.New(
 		`^<!-- pipeline:leg v1 leg=([0-9a-f]{0,16}) label=([0-9a-f]*)( matrix)? session=([0-9a-f]{16}) attempt=([0-9]{1,18}) rank=([012]) -->$`)
 )
 
