@@ -35,7 +35,7 @@ func TestAnswersOfSimulatedServers(t *testing.T) {
 	}{{"completions", vllm}, {"chat", vllm}, {"generate", sglang}} {
 		t.Run(tt.endpoint, func(t *testing.T) {
 			url := simulated(t, 50, tt.argv...)
-			ask := func() []record.Request {
+			ask := func() record.List {
 				res, err := load.Run(t.Context(), load.Options{BaseURL: url, Model: "m", Workload: asking(tt.endpoint), Seed: 3, TimeScale: 50})
 				if err != nil {
 					t.Fatal(err)
@@ -43,16 +43,16 @@ func TestAnswersOfSimulatedServers(t *testing.T) {
 				return res.Run.Requests
 			}
 			first, second := ask(), ask()
-			for i, r := range first {
+			for i, r := range first.All() {
 				a := r.Answer
 				if r.Failure != "" || a == nil || a.Text == "" || len(a.Tokens) != 12 || len(a.Logprobs) != 12 || r.Finish != "length" ||
 					r.OutputTokens != 12 {
 					t.Fatalf("%+v %+v", r, a)
 				}
-				if b := second[i].Answer; a.Text != b.Text || !slices.Equal(a.Tokens, b.Tokens) || !slices.Equal(a.Logprobs, b.Logprobs) {
+				if b := second.At(i).Answer; a.Text != b.Text || !slices.Equal(a.Tokens, b.Tokens) || !slices.Equal(a.Logprobs, b.Logprobs) {
 					t.Errorf("asked twice: %+v and %+v", a, b)
 				}
-				if i > 0 && a.Text == first[0].Answer.Text {
+				if i > 0 && a.Text == first.At(0).Answer.Text {
 					t.Error("two prompts have one answer")
 				}
 			}
@@ -80,7 +80,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, r := range res.Run.Requests {
+			for _, r := range res.Run.Requests.All() {
 				if r.Failure != tt.want || (r.Answer != nil) != (tt.want == "") {
 					t.Errorf("%s: %s, %+v", r.Failure, r.Error, r.Answer)
 				}
@@ -153,7 +153,7 @@ func TestEndsOfAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := res.Run.Requests[0]
+			r := res.Run.Requests.At(0)
 			switch {
 			case r.Failure != tt.want || !strings.Contains(r.Error, tt.error):
 				t.Errorf("%s: %s", r.Failure, r.Error)
@@ -175,10 +175,10 @@ func TestTokensOfAnswers(t *testing.T) {
 		w := asking("chat")
 		w.IgnoreEOS, w.Load.Requests = false, 1
 		res, err := load.Run(t.Context(), load.Options{BaseURL: answering(t, body), Model: "m", Workload: w, Seed: 3})
-		if err != nil || res.Run.Requests[0].Answer == nil {
+		if err != nil || res.Run.Requests.At(0).Answer == nil {
 			t.Fatalf("%v: %+v", err, res.Run.Requests)
 		}
-		return res.Run.Requests[0].Answer
+		return res.Run.Requests.At(0).Answer
 	}
 	parts := ask(
 		`{"choices":[{"message":{"content":"é"},"finish_reason":"stop","logprobs":{"content":[{"token":"\ufffd","logprob":-1,"bytes":[195]},{"token":"\ufffd","logprob":-2,"bytes":[169]}]}}]}`)
@@ -231,7 +231,7 @@ func TestFormOfAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range res.Run.Requests {
+		for _, r := range res.Run.Requests.All() {
 			if r.Answer == nil || r.Answer.Text != "streamed" || (len(r.Answer.Tokens) == 1) != logprobs {
 				t.Errorf("%+v %+v", r, r.Answer)
 			}
@@ -268,7 +268,7 @@ func TestAnswerOfRepeatedText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := res.Run.Requests[0]
+	r := res.Run.Requests.At(0)
 	if r.Failure != "" || r.Answer == nil || r.Answer.Text != whole.String() {
 		t.Fatalf("%s %s: the answer is not the whole text: %.200v", r.Failure, r.Error, r.Answer)
 	}

@@ -39,24 +39,16 @@ func (a *auditor) fill(out *record.Audit) {
 
 // finish returns the record of the run.
 func (r *runner) finish(a *auditor, plan traffic.Plan) record.Run {
-	run := record.Run{Requests: r.records(), Goodput: r.opt.Workload.Goodput}
-	r.sessions.number(run.Requests)
+	run := record.Run{Requests: r.recs.Sorted(), Goodput: r.opt.Workload.Goodput}
+	r.sessions.number(&run.Requests)
 	a.fill(&run.Audit)
 	r.client.clock.fill(&run.Audit)
 	if r.scale != 1 {
 		run.Audit.TimeScale = r.scale
 	}
 	run.Audit.Dials = r.client.pool.dials
-	for i := range run.Requests {
-		q := &run.Requests[i]
-		q.Continues = r.sessions.continues(q.Index)
-		if q.Resent {
-			run.Audit.Redials++
-		}
-	}
-	conclude(&run, plannedTimes(plan), r.work.hash, r.work.asked)
-	r.auditEvents(&run.Audit)
-	r.auditSends(&run.Audit)
+	conclude(&run, plannedTimes(plan), r.work.hash)
+	r.sends.fill(&run.Audit, len(r.schedule) > 0, r.scale)
 	return run
 }
 
@@ -70,75 +62,80 @@ func plannedTimes(p traffic.Plan) []time.Duration {
 	return out
 }
 
-// conclude adds to a run the figures that follow from its requests, their schedule and the hashes of its prompts.
-func conclude(run *record.Run, schedule []time.Duration, hash string, asked []uint32) {
+// conclude adds to a run the figures that follow from its requests, their schedule and the hash of its prompts.
+func conclude(run *record.Run, schedule []time.Duration, hash string) {
 	run.Duration = duration(run.Requests)
 	a := &run.Audit
-	a.ScheduleHash = hashSchedule(schedule)
-	a.WorkHash = hash
-	for i := range run.Requests {
-		q := &run.Requests[i]
-		a.Events += len(q.Events)
-		if q.Index < len(asked) {
-			q.Asked = asked[q.Index]
-		}
-	}
-	if n := len(schedule); n > 0 && len(run.Requests) > 0 && schedule[n-1] > 0 {
+	a.ScheduleHash, a.WorkHash, a.Events = hashSchedule(schedule), hash, run.Requests.Events()
+	if n := len(schedule); n > 0 && run.Requests.Len() > 0 && schedule[n-1] > 0 {
 		a.PlannedRate = float64(n) / schedule[n-1].Seconds()
 	}
 	a.PeakConcurrency = record.PeakConcurrency(*run)
 	a.Overloaded = record.Overloaded(*run)
 }
 
-// auditEvents summarizes the precision of the times of events.
-func (r *runner) auditEvents(out *record.Audit) {
-	var sum int64
-	for _, q := range r.recs {
-		out.CoalescedReads += q.coalesced.events
-		sum += q.coalesced.sum
-		out.CoalescedMax = max(out.CoalescedMax, q.coalesced.max)
-		switch q.rec.Failure {
-		case record.FailConnect, record.FailCut:
-			out.SocketErrors++
-		}
-	}
-	if out.CoalescedReads > 0 {
-		out.CoalescedMean = sum / int64(out.CoalescedReads)
-	}
-}
-
 // duration returns the time from the first send to the last end.
-func duration(reqs []record.Request) int64 {
-	if len(reqs) == 0 {
-		return 0
-	}
-	first, last := reqs[0].Sent, reqs[0].Done
-	for _, q := range reqs {
-		first, last = min(first, q.Sent), max(last, q.Done)
+func duration(requests record.List) int64 {
+	var first, last int64
+	for i, r := range requests.All() {
+		if i == 0 {
+			first, last = r.Sent, r.Done
+		}
+		first, last = min(first, r.Sent), max(last, r.Done)
 	}
 	return last - first
 }
 
-// auditSends compares the sends with the plan. Waits for a concurrency slot are caused by the server and not
-// part of a.lag. The realised rate is the rate at which requests were ready to send: up to the last planned
-// time plus its lag.
-func (r *runner) auditSends(out *record.Audit) {
-	if len(r.schedule) == 0 || len(r.recs) == 0 {
+// sends sums up, as requests end, what the audit needs of them beside their records.
+type sends struct {
+	lags         []int64 // in the order of the ends
+	resent       int
+	coalesced    coalesced
+	socketErrors int
+	// scheduled counts the requests with a planned time. The last of them has the index last, was planned for the time
+	// planned, and lagged behind it.
+	scheduled, last int
+	planned, lag    int64
+}
+
+// add adds a request that has ended.
+func (s *sends) add(a *attempt) {
+	s.lags = append(s.lags, a.lag)
+	if a.rec.Resent {
+		s.resent++
+	}
+	s.coalesced.events += a.coalesced.events
+	s.coalesced.sum += a.coalesced.sum
+	s.coalesced.max = max(s.coalesced.max, a.coalesced.max)
+	switch a.rec.Failure {
+	case record.FailConnect, record.FailCut:
+		s.socketErrors++
+	}
+	if a.rec.Planned < 0 {
 		return
 	}
-	lags, sent := make([]int64, len(r.recs)), 0
-	var last *attempt // the last one with a schedule
-	for i, a := range r.recs {
-		if lags[i] = a.lag; a.rec.Planned >= 0 {
-			last = a
-			sent++
-		}
+	if s.scheduled++; a.rec.Index >= s.last {
+		s.last, s.planned, s.lag = a.rec.Index, a.rec.Planned, a.lag
 	}
-	slices.Sort(lags)
+}
+
+// fill writes the precision of the times of events, and compares the sends with the plan. Waits for a concurrency slot
+// are caused by the server and not part of a lag. The realised rate is the rate at which requests were ready to send: up
+// to the last planned time plus its lag.
+func (s *sends) fill(out *record.Audit, scheduled bool, scale float64) {
+	out.Redials, out.SocketErrors = s.resent, s.socketErrors
+	out.CoalescedReads, out.CoalescedMax = s.coalesced.events, s.coalesced.max
+	if s.coalesced.events > 0 {
+		out.CoalescedMean = s.coalesced.sum / int64(s.coalesced.events)
+	}
+	if !scheduled || len(s.lags) == 0 {
+		return
+	}
+	lags := slices.Sorted(slices.Values(s.lags))
 	out.LagP50, out.LagP99, out.LagMax = nearest(lags, 0.50), nearest(lags, 0.99), lags[len(lags)-1]
-	if out.PlannedRate > 0 && last != nil {
-		ready := float64(last.rec.Planned+toModel(last.lag, r.scale)) / 1e9
-		out.RealisedRate = float64(sent) / ready
+	if out.PlannedRate > 0 && s.scheduled > 0 {
+		ready := float64(s.planned+toModel(s.lag, scale)) / 1e9
+		out.RealisedRate = float64(s.scheduled) / ready
 	}
 }
 

@@ -87,7 +87,7 @@ func TestClockIsTheKernels(t *testing.T) {
 	if a.Clock != want || a.Reads == 0 || a.UserReads > a.Reads || a.ReadLagP50 > a.ReadLagP99 || a.ReadLagP99 > a.ReadLagMax {
 		t.Errorf("audit %+v", a)
 	}
-	for _, r := range res.Run.Requests {
+	for _, r := range res.Run.Requests.All() {
 		if r.Headers < r.Sent || r.Events[0].At < r.Headers {
 			t.Errorf("times out of order: %+v", r)
 		}

@@ -76,11 +76,11 @@ func TestEveryDatasetReachesTheServer(t *testing.T) {
 			if a.Audit.WorkHash != b.Audit.WorkHash || a.Audit.WorkHash == c.Audit.WorkHash {
 				t.Errorf("hashes of the work: %s and %s, with another content %s", a.Audit.WorkHash, b.Audit.WorkHash, c.Audit.WorkHash)
 			}
-			for i, r := range a.Requests {
+			for i, r := range a.Requests.All() {
 				if r.Failure != "" || r.OutputTokens != r.WantTokens {
 					t.Errorf("%+v", r)
 				}
-				if other := c.Requests[i]; tt.exact && r.PromptTokens != other.PromptTokens || r.WantTokens != other.WantTokens {
+				if other := c.Requests.At(i); tt.exact && r.PromptTokens != other.PromptTokens || r.WantTokens != other.WantTokens {
 					t.Errorf("request %d: lengths %d → %d, in another repeat %d → %d", i, r.PromptTokens, r.WantTokens,
 						other.PromptTokens, other.WantTokens)
 				}
@@ -104,12 +104,12 @@ func TestTraceTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []time.Duration{0, 0, 750 * time.Millisecond, 1500 * time.Millisecond} {
-		if r := got.Requests[i]; time.Duration(r.Planned) != want || r.Failure != "" || r.Sent < r.Planned {
+		if r := got.Requests.At(i); time.Duration(r.Planned) != want || r.Failure != "" || r.Sent < r.Planned {
 			t.Errorf("request %d: %+v, want it planned at %v", i, r, want)
 		}
 	}
-	if got, err = run(steps.Load{Duration: time.Second}); err != nil || len(got.Requests) != 3 {
-		t.Errorf("within 1s: %d requests, %v", len(got.Requests), err)
+	if got, err = run(steps.Load{Duration: time.Second}); err != nil || got.Requests.Len() != 3 {
+		t.Errorf("within 1s: %d requests, %v", got.Requests.Len(), err)
 	}
 	var invalid *dataset.InvalidError
 	if _, err := run(steps.Load{Requests: 5}); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "has 4 requests") {
@@ -131,8 +131,8 @@ func TestThinkTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 1; i < len(res.Run.Requests); i++ {
-		if pause := time.Duration(res.Run.Requests[i].Sent - res.Run.Requests[i-1].Done); pause < 2*time.Second {
+	for i := 1; i < res.Run.Requests.Len(); i++ {
+		if pause := time.Duration(res.Run.Requests.At(i).Sent - res.Run.Requests.At(i-1).Done); pause < 2*time.Second {
 			t.Errorf("request %d was sent %v after the answer before", i, pause)
 		}
 	}

@@ -77,8 +77,8 @@ func TestRealAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, said := talker(t, nil)
 			run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: chatWorkload(l), Seed: 1}).Run
-			if len(run.Requests) != l.Requests {
-				t.Fatalf("%d requests", len(run.Requests))
+			if run.Requests.Len() != l.Requests {
+				t.Fatalf("%d requests", run.Requests.Len())
 			}
 			turns := map[int]int{}
 			for _, body := range s.seen().bodies {
@@ -95,12 +95,12 @@ func TestRealAnswers(t *testing.T) {
 					t.Errorf("%d requests of %d messages, want %d", turns[i], i, n)
 				}
 			}
-			for i, r := range run.Requests {
+			for i, r := range run.Requests.All() {
 				if r.Failure != "" || r.Index != i {
 					t.Errorf("%+v", r)
 				}
-				if before := i - 2; i%6 >= 2 && r.Sent < run.Requests[before].Done {
-					t.Errorf("turn %d was sent at %d, before the answer at %d", i, r.Sent, run.Requests[before].Done)
+				if before := i - 2; i%6 >= 2 && r.Sent < run.Requests.At(before).Done {
+					t.Errorf("turn %d was sent at %d, before the answer at %d", i, r.Sent, run.Requests.At(before).Done)
 				}
 			}
 		})
@@ -119,16 +119,17 @@ func TestLagOfTurns(t *testing.T) {
 	}
 	defer r.client.pool.close()
 	run := r.measure(t.Context())
-	if len(r.recs) != l.Requests {
-		t.Fatalf("%d requests", len(r.recs))
+	if r.recs.Len() != l.Requests {
+		t.Fatalf("%d requests", r.recs.Len())
 	}
-	for i, a := range r.recs { // in order, since the run was made of them
+	for k, rec := range r.recs.All() {
+		i, lag := rec.Index, r.sends.lags[k]
 		due := int64(0)
 		if i%6 >= 2 {
-			due = run.Requests[i-2].Done
+			due = run.Requests.At(i - 2).Done
 		}
-		if a.lag != a.rec.Sent-due {
-			t.Errorf("turn %d: sent at %d, due at %d, a lag of %d", i, a.rec.Sent, due, a.lag)
+		if lag != rec.Sent-due {
+			t.Errorf("turn %d: sent at %d, due at %d, a lag of %d", i, rec.Sent, due, lag)
 		}
 	}
 }
@@ -160,13 +161,13 @@ func TestConversationAfterAFailure(t *testing.T) {
 	run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: chatWorkload(steps.Load{Arrival: Closed, MaxConcurrency: 2,
 		Requests: 6}), Seed: 1}).Run
 	failed := 0
-	for _, r := range run.Requests {
+	for _, r := range run.Requests.All() {
 		if r.Failure == record.FailStatus {
 			failed++
 		}
 	}
-	if len(run.Requests) != 6 || failed != 2 {
-		t.Fatalf("%d requests, %d failed", len(run.Requests), failed)
+	if run.Requests.Len() != 6 || failed != 2 {
+		t.Fatalf("%d requests, %d failed", run.Requests.Len(), failed)
 	}
 	for _, body := range s.seen().bodies {
 		_, texts := sentMessages(t, body)
@@ -209,8 +210,8 @@ func TestStoppedConversation(t *testing.T) {
 	s := serve(t, func(net.Conn, string, map[string]any) bool { cancel(); <-ctx.Done(); return false })
 	for _, l := range []steps.Load{{Arrival: Unlimited, Requests: 12}, {Arrival: Closed, MaxConcurrency: 2, Requests: 12}} {
 		res, err := Run(ctx, Options{BaseURL: s.URL, Model: "m", Workload: chatWorkload(l)})
-		if !errors.Is(err, context.Canceled) || len(res.Run.Requests) > 4 { // the first turns
-			t.Errorf("%d requests, error %v", len(res.Run.Requests), err)
+		if !errors.Is(err, context.Canceled) || res.Run.Requests.Len() > 4 { // the first turns
+			t.Errorf("%d requests, error %v", res.Run.Requests.Len(), err)
 		}
 	}
 }
@@ -223,7 +224,7 @@ func TestConversationOfTimeouts(t *testing.T) {
 	w := chatWorkload(steps.Load{Arrival: Unlimited, Requests: 12})
 	w.RequestTimeout = 50 * time.Millisecond
 	run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w}).Run
-	if len(run.Requests) != 12 || record.Count(run).Failed != 12 {
-		t.Errorf("%d requests, %d failed", len(run.Requests), record.Count(run).Failed)
+	if run.Requests.Len() != 12 || record.Count(run).Failed != 12 {
+		t.Errorf("%d requests, %d failed", run.Requests.Len(), record.Count(run).Failed)
 	}
 }

@@ -47,11 +47,11 @@ func BenchmarkDigestPerToken(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for i := range res.Run.Requests {
-			if res.Run.Requests[i].Failure != "" {
-				b.Fatal(res.Run.Requests[i].Error)
+		for _, r := range res.Run.Requests.All() {
+			if r.Failure != "" {
+				b.Fatal(r.Error)
 			}
-			tokens += len(res.Run.Requests[i].Events)
+			tokens += len(r.Events)
 		}
 		client += time.Duration(res.Run.Audit.CPUSeconds * 1e9)
 	}

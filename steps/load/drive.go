@@ -131,6 +131,7 @@ func (d *driver) Send(r traffic.Request) {
 	case d.ctx.Err() != nil:
 	case d.prepared != nil && d.prepared[r.Index] != nil:
 		close(d.prepared[r.Index])
+		d.prepared[r.Index] = nil
 	default:
 		d.running.Go(func() { d.carry(r, nil) })
 	}

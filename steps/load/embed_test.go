@@ -57,7 +57,7 @@ func TestEmbeddings(t *testing.T) {
 			w.Endpoint = "embeddings"
 			w.Body = map[string]any{"truncate_prompt_tokens": -1}
 			run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1}).Run
-			r := run.Requests[0]
+			r := run.Requests.At(0)
 			if r.Failure != tt.want || !strings.Contains(r.Error, tt.text) {
 				t.Fatalf("failure %q (%s), want %q (…%s…)", r.Failure, r.Error, tt.want, tt.text)
 			}
@@ -98,7 +98,7 @@ func TestRanking(t *testing.T) {
 		w.Endpoint = "rerank"
 		w.Dataset = steps.Dataset{Kind: "rerank", InputMin: 8, InputMax: 8, Options: map[string]any{"documents": 2.0}}
 		run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1}).Run
-		r := run.Requests[0]
+		r := run.Requests.At(0)
 		if r.Failure != tt.want || tt.want == "" && tt.tokens > 0 && r.PromptTokens != tt.tokens {
 			t.Errorf("%s: %+v", name, r)
 		}

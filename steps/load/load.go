@@ -87,7 +87,7 @@ func (p Progress) Rate() float64 {
 type Result struct {
 	Run record.Run
 	// Warmup is the record of the warm-up requests, which are never judged.
-	Warmup []record.Request
+	Warmup record.List
 	// Start is the origin of the times of Run, zero if the run did not begin.
 	Start time.Time
 	// First is the time before the first send, of the warm-up if there is one, and Last the time after the

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,7 +24,7 @@ type Model interface {
 	// Answer returns the answer to a prompt, in n tokens.
 	Answer(prompt []int, n int) record.Answer
 	// Serve answers all requests of a run and returns when the last answer is complete, in the model's time.
-	Serve(ctx context.Context, t ModelTraffic) ([]record.Request, error)
+	Serve(ctx context.Context, t ModelTraffic) error
 }
 
 // ModelTraffic describes the requests for a [Model].
@@ -31,6 +32,8 @@ type ModelTraffic struct {
 	traffic.Plan
 	// Request returns the prompt of an index as token IDs.
 	Request func(i int) (ModelRequest, error)
+	// Ended is called with the record of each request when it ends.
+	Ended func(record.Request)
 	// Timeout limits a single request, 0 for no limit.
 	Timeout time.Duration
 }
@@ -58,10 +61,13 @@ func Rehearse(ctx context.Context, opt Options, m Model) (Result, error) {
 	if opt.Workload.Warmup > 0 {
 		seeds := d.seeds
 		seeds.Content ^= warmupContent
-		t := ModelTraffic{Plan: warmupPlan(opt.Workload), Request: d.request(seeds), Timeout: opt.Workload.RequestTimeout}
-		if got.Warmup, err = m.Serve(ctx, t); err != nil {
+		var warmup record.List
+		t := ModelTraffic{Plan: warmupPlan(opt.Workload), Request: d.request(seeds), Timeout: opt.Workload.RequestTimeout,
+			Ended: warmup.Add}
+		if err = m.Serve(ctx, t); err != nil {
 			return got, fmt.Errorf("load: stopped in the warm-up: %w", err)
 		}
+		got.Warmup = warmup.Sorted()
 	}
 	if opt.Begin != nil {
 		opt.Begin(ctx)
@@ -177,46 +183,50 @@ func (d *drawn) request(seeds dataset.Seeds) func(i int) (ModelRequest, error) {
 
 // serve lets the model serve the measured requests.
 func (d *drawn) serve(ctx context.Context, m Model) (record.Run, error) {
+	var requests record.List
+	var unanswered error
 	plan := planOf(d.opt.Workload.Load, d.schedule, d.sessions)
 	t := ModelTraffic{Plan: plan, Request: d.request(d.seeds), Timeout: d.opt.Workload.RequestTimeout}
-	requests, err := m.Serve(ctx, t)
-	if err != nil {
+	t.Ended = func(r record.Request) {
+		if d.opt.Workload.Answers != nil && r.Failure == "" {
+			unanswered = cmp.Or(unanswered, d.answer(&r, m, t.Request))
+		}
+		requests.Add(r)
+	}
+	if err := m.Serve(ctx, t); err != nil {
 		return record.Run{}, fmt.Errorf("load: stopped: %w", err)
 	}
-	if d.opt.Workload.Answers != nil {
-		if err := d.answers(requests, m); err != nil {
-			return record.Run{}, err
-		}
+	if unanswered != nil {
+		return record.Run{}, unanswered
 	}
-	run := record.Run{Requests: requests, Goodput: d.opt.Workload.Goodput, Audit: record.Audit{Clock: "virtual"}}
-	d.sessions.number(run.Requests)
+	run := record.Run{Requests: requests.Sorted(), Goodput: d.opt.Workload.Goodput, Audit: record.Audit{Clock: "virtual"}}
+	requests = record.List{}
 	d.hashed.Wait()
-	conclude(&run, plannedTimes(plan), d.hash, d.asked)
+	run.Requests.Edit(func(r *record.Request) {
+		if r.Index < len(d.asked) {
+			r.Asked = d.asked[r.Index]
+		}
+	})
+	d.sessions.number(&run.Requests)
+	conclude(&run, plannedTimes(plan), d.hash)
 	run.Audit.RealisedRate = run.Audit.PlannedRate
 	return run, nil
 }
 
-// answers adds the answers to the requests.
-func (d *drawn) answers(requests []record.Request, m Model) error {
-	ask := d.request(d.seeds)
-	for i := range requests {
-		r := &requests[i]
-		if r.Failure != "" {
-			continue
-		}
-		made, err := ask(r.Index)
-		if err != nil {
-			return err
-		}
-		a := m.Answer(made.Prompt, r.OutputTokens)
-		a.Ended = r.Finish == "stop"
-		if r.Index < d.prompts {
-			a.Ask = asked(d.prompt(r.Index))
-		}
-		if !d.opt.Workload.Answers.Logprobs {
-			a.Tokens, a.Logprobs = nil, nil
-		}
-		r.Answer = &a
+// answer adds the answer to a request.
+func (d *drawn) answer(r *record.Request, m Model, ask func(i int) (ModelRequest, error)) error {
+	made, err := ask(r.Index)
+	if err != nil {
+		return err
 	}
+	a := m.Answer(made.Prompt, r.OutputTokens)
+	a.Ended = r.Finish == "stop"
+	if r.Index < d.prompts {
+		a.Ask = asked(d.prompt(r.Index))
+	}
+	if !d.opt.Workload.Answers.Logprobs {
+		a.Tokens, a.Logprobs = nil, nil
+	}
+	r.Answer = &a
 	return nil
 }

@@ -30,14 +30,12 @@ func (*metronome) Answer(prompt []int, n int) record.Answer {
 	return record.Answer{Text: model.Decode(model.VoiceOf("m").Say(prompt, n))}
 }
 
-func (m *metronome) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Request, error) {
+func (m *metronome) Serve(ctx context.Context, t load.ModelTraffic) error {
 	m.got = append(m.got, t)
-	n := max(len(t.Times), t.Requests)
-	out := make([]record.Request, 0, n)
-	for i := range n {
+	for i := range max(len(t.Times), t.Requests) {
 		r, err := t.Request(i)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		q := record.Request{Index: i, Planned: -1, PromptTokens: len(r.Prompt), WantTokens: r.Want, OutputTokens: r.Want, CachedTokens: -1,
 			Status: 200, Finish: "length"}
@@ -48,9 +46,9 @@ func (m *metronome) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Re
 			q.Events = append(q.Events, record.Event{At: q.Sent + int64(10*time.Millisecond) + int64(j)*int64(time.Millisecond), Tokens: j + 1})
 		}
 		q.Headers, q.Done = q.Events[0].At, q.Events[len(q.Events)-1].At
-		out = append(out, q)
+		t.Ended(q)
 	}
-	return out, ctx.Err()
+	return ctx.Err()
 }
 
 // TestRehearse: a rehearsal has the very work of a run, prompt for prompt and arrival for
@@ -91,15 +89,15 @@ func TestRehearse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if begun != 2 || len(got.Warmup) != 2 {
-				t.Errorf("begun %d times in two runs, %d requests of warm-up", begun, len(got.Warmup))
+			if begun != 2 || got.Warmup.Len() != 2 {
+				t.Errorf("begun %d times in two runs, %d requests of warm-up", begun, got.Warmup.Len())
 			}
 			a, b := got.Run.Audit, real.Run.Audit
 			if a.WorkHash != b.WorkHash || a.ScheduleHash != b.ScheduleHash || a.PlannedRate != b.PlannedRate {
 				t.Errorf("rehearsed: %+v, run: %+v", a, b)
 			}
-			for i, q := range got.Run.Requests {
-				if r := real.Run.Requests[i]; q.PromptTokens != r.PromptTokens || q.WantTokens != r.WantTokens || q.Planned != r.Planned {
+			for i, q := range got.Run.Requests.All() {
+				if r := real.Run.Requests.At(i); q.PromptTokens != r.PromptTokens || q.WantTokens != r.WantTokens || q.Planned != r.Planned {
 					t.Errorf("request %d: rehearsed %+v, run %+v", i, q, r)
 				}
 			}
@@ -155,10 +153,10 @@ func TestPromptsThatAreNotKept(t *testing.T) {
 	seen := map[uint32]bool{}
 	for _, i := range []int{0, 1, requests - 2, requests - 1} {
 		again, err := model.got[0].Request(i)
-		if want := (dataset.Prompt{IDs: again.Prompt}).Sum(); err != nil || len(again.Prompt) != tokens || got.Run.Requests[i].Asked != want {
-			t.Errorf("request %d: %v, asked %d, and its prompt now is %d", i, err, got.Run.Requests[i].Asked, want)
+		if want := (dataset.Prompt{IDs: again.Prompt}).Sum(); err != nil || len(again.Prompt) != tokens || got.Run.Requests.At(i).Asked != want {
+			t.Errorf("request %d: %v, asked %d, and its prompt now is %d", i, err, got.Run.Requests.At(i).Asked, want)
 		}
-		seen[got.Run.Requests[i].Asked] = true
+		seen[got.Run.Requests.At(i).Asked] = true
 	}
 	if len(seen) != 4 {
 		t.Errorf("%d prompts of 4 differ", len(seen))

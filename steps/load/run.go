@@ -74,16 +74,25 @@ type runner struct {
 	live     live
 	sessions *sessions // nil if no request waits for another
 
-	mu   sync.Mutex
-	recs []*attempt
+	mu    sync.Mutex
+	recs  record.List // in the order of their ends
+	sends sends
 }
 
-// attempt is one request with additional data for the audit.
+// attempt is one request in flight, with additional data for the audit.
 type attempt struct {
 	rec       record.Request
 	lag       int64 // wall; sends behind the plan
 	coalesced coalesced
 	said      json.RawMessage // if a later prompt repeats it
+}
+
+// add records a request that has ended.
+func (r *runner) add(a *attempt) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recs.Add(a.rec)
+	r.sends.add(a)
 }
 
 // prepare checks the options and does all work that can precede the run: the corpus, the prompts, the bytes
@@ -208,7 +217,6 @@ func (r *runner) measure(ctx context.Context) record.Run {
 	r.t0 = time.Now().Add(r.firstLead())
 	r.client.clock = newClock(r.t0)
 	unwatch := r.client.clock.watch()
-	r.recs = make([]*attempt, 0, max(r.work.n, 64))
 	stop := r.live.report(r.opt.Progress, r.work.n, r.t0, r.scale)
 	driver.run()
 	stop()

@@ -51,10 +51,10 @@ func TestHealthyRun(t *testing.T) {
 	if !res.First.Equal(res.Start) { // neither connections nor the lead before the schedule are part of the run
 		t.Errorf("the run begins at %s, and its schedule counts from %s", res.First, res.Start)
 	}
-	if len(res.Run.Requests) != 5 || res.Warmup != nil {
-		t.Fatalf("%d requests, %d of warm-up", len(res.Run.Requests), len(res.Warmup))
+	if res.Run.Requests.Len() != 5 || res.Warmup.Len() > 0 {
+		t.Fatalf("%d requests, %d of warm-up", res.Run.Requests.Len(), res.Warmup.Len())
 	}
-	for i, r := range res.Run.Requests {
+	for i, r := range res.Run.Requests.All() {
 		if r.Index != i || r.Failure != "" || r.Finish != "length" || r.OutputTokens != 4 || r.PromptTokens != 8 ||
 			r.CachedTokens != 2 || r.Status != 200 || r.WantTokens != 4 || r.Planned != 0 {
 			t.Errorf("request %d: %+v", i, r)
@@ -101,8 +101,8 @@ func TestSameSeedSameBytes(t *testing.T) {
 	if a.Audit.WorkHash == c.Audit.WorkHash || s1.seen().texts[0] == s3.seen().texts[0] {
 		t.Error("another seed sent the same work")
 	}
-	for i := range a.Requests {
-		if a.Requests[i].WantTokens != c.Requests[i].WantTokens {
+	for i := range a.Requests.All() {
+		if a.Requests.At(i).WantTokens != c.Requests.At(i).WantTokens {
 			t.Error("lengths changed with the content")
 		}
 	}
@@ -202,7 +202,7 @@ func TestFailureClasses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := serve(t, tt.answer)
-			r := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: workload(1), Seed: 1}).Run.Requests[0]
+			r := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: workload(1), Seed: 1}).Run.Requests.At(0)
 			if r.Failure != tt.want || !strings.Contains(r.Error, tt.text) {
 				t.Errorf("failure %q (%s), want %q (…%s…)", r.Failure, r.Error, tt.want, tt.text)
 			}
@@ -228,13 +228,13 @@ func TestServerGone(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	res := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: workload(3), Seed: 1})
-	for _, r := range res.Run.Requests {
+	for _, r := range res.Run.Requests.All() {
 		if r.Failure != record.FailConnect || r.Headers != -1 || r.Status != 0 {
 			t.Errorf("%+v", r)
 		}
 	}
-	if len(res.Run.Requests) != 3 {
-		t.Errorf("%d requests recorded", len(res.Run.Requests))
+	if res.Run.Requests.Len() != 3 {
+		t.Errorf("%d requests recorded", res.Run.Requests.Len())
 	}
 }
 
@@ -342,7 +342,7 @@ func TestEndpoints(t *testing.T) {
 			if tt.endpoint == "generate" {
 				w.Body["sampling_params"] = map[string]any{"top_k": 1}
 			}
-			r := mustRun(t, Options{BaseURL: s.URL + "/v1", Model: "m", Workload: w, Seed: 1}).Run.Requests[0]
+			r := mustRun(t, Options{BaseURL: s.URL + "/v1", Model: "m", Workload: w, Seed: 1}).Run.Requests.At(0)
 			if p := problem.Load(); p != "" {
 				t.Errorf("%v: %v", p, s.seen().bodies)
 			}
@@ -380,8 +380,8 @@ func TestTextWithoutTokenizer(t *testing.T) {
 				t.Fatalf("error %v", err)
 			}
 			if err == nil {
-				if _, text := s.seen().bodies[0]["prompt"].(string); !text || res.Run.Requests[0].Failure != "" {
-					t.Errorf("prompt %v, %+v", s.seen().bodies[0]["prompt"], res.Run.Requests[0])
+				if _, text := s.seen().bodies[0]["prompt"].(string); !text || res.Run.Requests.At(0).Failure != "" {
+					t.Errorf("prompt %v, %+v", s.seen().bodies[0]["prompt"], res.Run.Requests.At(0))
 				}
 			}
 		})
@@ -393,10 +393,10 @@ func TestOpenLoopFollowsItsSchedule(t *testing.T) {
 	w := workload(0)
 	w.Load = steps.Load{Arrival: Constant, Rate: 200, Duration: 200 * time.Millisecond}
 	run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1}).Run
-	if len(run.Requests) != 40 {
-		t.Fatalf("%d requests, want 40", len(run.Requests))
+	if run.Requests.Len() != 40 {
+		t.Fatalf("%d requests, want 40", run.Requests.Len())
 	}
-	for i, r := range run.Requests {
+	for i, r := range run.Requests.All() {
 		if want := int64(i+1) * 5e6; r.Planned != want || r.Sent < r.Planned {
 			t.Errorf("request %d: planned %d (want %d), sent %d", i, r.Planned, want, r.Sent)
 		}
@@ -433,14 +433,14 @@ func TestMaxConcurrency(t *testing.T) {
 			w := workload(12)
 			w.Load = steps.Load{Arrival: arrival, Requests: 12, MaxConcurrency: 3}
 			run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1}).Run
-			if peak.Load() > 3 || run.Audit.PeakConcurrency > 3 || len(run.Requests) != 12 {
-				t.Errorf("peak %d (recorded %d), %d requests", peak.Load(), run.Audit.PeakConcurrency, len(run.Requests))
+			if peak.Load() > 3 || run.Audit.PeakConcurrency > 3 || run.Requests.Len() != 12 {
+				t.Errorf("peak %d (recorded %d), %d requests", peak.Load(), run.Audit.PeakConcurrency, run.Requests.Len())
 			}
-			for i, r := range run.Requests {
+			for i, r := range run.Requests.All() {
 				if r.Failure != "" {
 					t.Errorf("%+v", r)
 				}
-				if arrival == Unlimited && i > 0 && r.Sent < run.Requests[i-1].Sent-int64(time.Second) {
+				if arrival == Unlimited && i > 0 && r.Sent < run.Requests.At(i-1).Sent-int64(time.Second) {
 					t.Errorf("request %d was sent long before the one before it", i)
 				}
 				if (r.Planned == -1) != (arrival == Closed) {
@@ -456,8 +456,8 @@ func TestClosedLoopByDuration(t *testing.T) {
 	w := workload(0)
 	w.Load = steps.Load{Arrival: Closed, MaxConcurrency: 2, Duration: time.Second}
 	run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1}).Run
-	if len(run.Requests) < 2 || run.Requests[len(run.Requests)-1].Sent > int64(11*time.Second) {
-		t.Errorf("%d requests", len(run.Requests))
+	if run.Requests.Len() < 2 || run.Requests.At(run.Requests.Len()-1).Sent > int64(11*time.Second) {
+		t.Errorf("%d requests", run.Requests.Len())
 	}
 	seen := map[string]bool{}
 	for _, text := range s.seen().texts {
@@ -483,7 +483,7 @@ func TestTimeoutAndCancel(t *testing.T) {
 		s := serve(t, silent(done))
 		w := workload(2)
 		w.RequestTimeout = 2 * time.Second
-		for _, r := range mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1}).Run.Requests {
+		for _, r := range mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1}).Run.Requests.All() {
 			if r.Failure != record.FailTimeout || len(r.Events) != 1 || r.Done-r.Sent < int64(2*time.Second) {
 				t.Errorf("%+v", r)
 			}
@@ -504,10 +504,10 @@ func TestTimeoutAndCancel(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("error %v", err)
 		}
-		if n := len(res.Run.Requests); n < 2 || n > 1000 {
+		if n := res.Run.Requests.Len(); n < 2 || n > 1000 {
 			t.Errorf("%d requests recorded", n)
 		}
-		for _, r := range res.Run.Requests {
+		for _, r := range res.Run.Requests.All() {
 			if r.Failure != record.FailCancelled || r.Sent < 0 {
 				t.Errorf("%+v", r)
 			}
@@ -531,10 +531,10 @@ func TestWarmupIsKeptApart(t *testing.T) {
 	if !res.First.Before(res.Start) {
 		t.Errorf("the run begins at %s, and its warm-up before %s", res.First, res.Start)
 	}
-	if len(res.Warmup) != 2 || len(res.Run.Requests) != 3 || len(s.seen().texts) != 5 {
-		t.Fatalf("%d of warm-up, %d measured, %d sent", len(res.Warmup), len(res.Run.Requests), len(s.seen().texts))
+	if res.Warmup.Len() != 2 || res.Run.Requests.Len() != 3 || len(s.seen().texts) != 5 {
+		t.Fatalf("%d of warm-up, %d measured, %d sent", res.Warmup.Len(), res.Run.Requests.Len(), len(s.seen().texts))
 	}
-	for _, r := range res.Warmup {
+	for _, r := range res.Warmup.All() {
 		if r.Failure != "" || r.OutputTokens != 4 {
 			t.Errorf("%+v", r)
 		}
@@ -567,7 +567,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	})
 	w.Load.ThinkTime = 20 * time.Millisecond // in which the client sees the end of a connection
 	run = mustRun(t, Options{BaseURL: stale.URL, Model: "m", Workload: w, Seed: 1}).Run
-	for _, r := range run.Requests {
+	for _, r := range run.Requests.All() {
 		if r.Failure != "" {
 			t.Errorf("%+v", r)
 		}
@@ -598,7 +598,7 @@ func TestTLS(t *testing.T) {
 	roots.AddCert(s.Certificate())
 	opt := Options{BaseURL: s.URL, Model: "m", Workload: workload(4), Seed: 1, Headers: map[string]string{"Authorization": "Bearer k"},
 		TLS: &tls.Config{RootCAs: roots}}
-	for _, r := range mustRun(t, opt).Run.Requests {
+	for _, r := range mustRun(t, opt).Run.Requests.All() {
 		if r.Failure != "" {
 			t.Errorf("%+v", r)
 		}
@@ -620,9 +620,9 @@ func TestTimeScale(t *testing.T) {
 	}
 	// In model time, from the first send to the last end. The first send may itself be late
 	// on a busy machine, a hundredfold in model time, so the plan's 9 s are no bound.
-	first, last := run.Requests[0], run.Requests[9]
+	first, last := run.Requests.At(0), run.Requests.At(9)
 	end := last.Done
-	for _, r := range run.Requests {
+	for _, r := range run.Requests.All() {
 		end = max(end, r.Done)
 	}
 	if last.Planned != 10e9 || last.Sent < last.Planned || run.Duration != end-first.Sent || run.Audit.TimeScale != 100 ||

@@ -43,6 +43,7 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 		a.rec.WantTokens = 0
 	}
 	a.rec.Sent = r.model(int64(sent.Sub(r.t0)))
+	a.rec.Asked, a.rec.Continues = r.work.sum(i), r.sessions.continues(i)
 	if !prompt.Exact() {
 		a.rec.PromptTokens = 0 // known only to the server
 	}
@@ -56,9 +57,7 @@ func (r *runner) send(ctx context.Context, i int, planned time.Duration, due tim
 		a.rec.Answer.Ask = asked(prompt)
 	}
 	r.live.done(a.rec.Failure != "")
-	r.mu.Lock()
-	r.recs = append(r.recs, a)
-	r.mu.Unlock()
+	r.add(a)
 	r.sessions.keep(i, a.said)
 	return time.Duration(a.rec.Done), true
 }

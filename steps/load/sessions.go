@@ -93,23 +93,20 @@ func (s *sessions) Begin(number int) (requests []int, at []time.Duration) {
 // number writes the number of its recorded session into each request. If the end of the run cut a session, none is
 // numbered: the longest are cut first, and more of them on a slower server. The times of the others would make that
 // server look faster.
-func (s *sessions) number(requests []record.Request) {
+func (s *sessions) number(requests *record.List) {
 	if s == nil || !s.recorded() {
 		return
 	}
 	sent := map[int]int{}
-	for i := range requests {
-		sent[s.src.Session(requests[i].Index)]++
+	for _, r := range requests.All() {
+		sent[s.src.Session(r.Index)]++
 	}
 	for number, n := range sent {
 		if n < len(s.requests(number)) {
 			return
 		}
 	}
-	for i := range requests {
-		number := s.src.Session(requests[i].Index)
-		requests[i].Session = &number
-	}
+	requests.Edit(func(r *record.Request) { r.Session = new(s.src.Session(r.Index)) })
 }
 
 // keep stores the answer to a request, for prompts that repeat it.

@@ -55,16 +55,16 @@ func TestSessionsInOrder(t *testing.T) {
 			opt := agentWorkload(t, agents, l, map[string]any{"real_answers": true})
 			opt.BaseURL = s.URL
 			run := mustRun(t, opt).Run
-			if len(run.Requests) != l.Requests {
-				t.Fatalf("%d requests", len(run.Requests))
+			if run.Requests.Len() != l.Requests {
+				t.Fatalf("%d requests", run.Requests.Len())
 			}
-			for i, r := range run.Requests {
+			for i, r := range run.Requests.All() {
 				w := waits[i%6]
 				if r.Failure != "" || r.Index != i || (r.Planned < 0) != (len(w.of) > 0 || l.Arrival == Closed) {
 					t.Errorf("%+v", r)
 				}
 				for _, p := range w.of {
-					if gap := time.Duration(r.Sent - run.Requests[i/6*6+p].Done); gap < w.wait-time.Microsecond {
+					if gap := time.Duration(r.Sent - run.Requests.At(i/6*6+p).Done); gap < w.wait-time.Microsecond {
 						t.Errorf("request %d was sent %v after request %d, want %v", i, gap, p, w.wait)
 					}
 				}
@@ -91,14 +91,14 @@ func TestSessionsInOrder(t *testing.T) {
 func checkSessions(t *testing.T, run record.Run, l steps.Load) {
 	t.Helper()
 	numbers := []int{0, 1, 1, 0, 0, 0}
-	for i, r := range run.Requests {
+	for i, r := range run.Requests.All() {
 		number := i/6*2 + numbers[i%6]
 		if r.Session == nil || *r.Session != number {
 			t.Errorf("request %d is of session %v, want %d", i, r.Session, number)
 		}
 	}
 	times := record.Collect(run).Session
-	first := float64(run.Requests[5].Events[len(run.Requests[5].Events)-1].At-run.Requests[0].Sent) / 1e9
+	first := float64(run.Requests.At(5).Events[len(run.Requests.At(5).Events)-1].At-run.Requests.At(0).Sent) / 1e9
 	if len(times) != (l.Requests+5)/6*2 || times[0] != first {
 		t.Errorf("sessions of %v s, the first has %g", times, first)
 	}
@@ -109,14 +109,14 @@ func checkSessions(t *testing.T, run record.Run, l steps.Load) {
 func TestSessionsCut(t *testing.T) {
 	s := &sessions{src: numbered{}}
 	for sent, want := range map[int]int{3: 3, 2: 0} { // request 1 was not sent
-		requests := make([]record.Request, 0, 3)
+		var requests record.List
 		for _, i := range []int{0, 2, 1}[:sent] {
-			requests = append(requests, record.Request{Index: i})
+			requests.Add(record.Request{Index: i})
 		}
-		s.number(requests)
 		got := 0
-		for i := range requests {
-			if requests[i].Session != nil {
+		s.number(&requests)
+		for _, r := range requests.All() {
+			if r.Session != nil {
 				got++
 			}
 		}
@@ -140,7 +140,7 @@ func TestSessionsGoOn(t *testing.T) {
 	opt := agentWorkload(t, agents, steps.Load{Arrival: Trace, Requests: 6}, map[string]any{"real_answers": true})
 	opt.BaseURL = s.URL
 	run := mustRun(t, opt).Run
-	if len(run.Requests) != 6 || run.Requests[3].Failure != record.FailStatus || run.Requests[5].Failure != "" {
+	if run.Requests.Len() != 6 || run.Requests.At(3).Failure != record.FailStatus || run.Requests.At(5).Failure != "" {
 		t.Fatalf("%+v", run.Requests)
 	}
 	if times := record.Collect(run).Session; len(times) != 0 {

@@ -32,8 +32,7 @@ type sglangSamples struct{ e2e, ttft, tpot, itl []float64 }
 func collectSGLang(run record.Run, native bool) (s sglangSamples) {
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	all := record.Collect(run)
-	for i := range run.Requests {
-		r := &run.Requests[i]
+	for _, r := range run.Requests.All() {
 		if r.Failure != "" || len(r.Events) == 0 {
 			continue
 		}

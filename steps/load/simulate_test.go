@@ -61,7 +61,7 @@ func TestSimulatedServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, r := range res.Run.Requests {
+			for _, r := range res.Run.Requests.All() {
 				if r.Failure != "" || r.OutputTokens != r.WantTokens || r.Events[len(r.Events)-1].Tokens != r.WantTokens {
 					t.Errorf("%+v", r)
 				}

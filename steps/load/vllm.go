@@ -52,9 +52,12 @@ func (o VLLMOptions) withDefaults(run record.Run) VLLMOptions {
 
 // embeds reports whether a run's answers are embeddings.
 func embeds(run record.Run) bool {
-	return slices.ContainsFunc(run.Requests, func(r record.Request) bool {
-		return r.Failure == "" && len(r.Events) > 0 && r.Events[0].Tokens == 0
-	})
+	for _, r := range run.Requests.All() {
+		if r.Failure == "" && len(r.Events) > 0 && r.Events[0].Tokens == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // vllmGroup is one latency section of the block.
@@ -123,7 +126,12 @@ func summarize(run record.Run) vllmSummary {
 		rate := s.perSecond(record.Good(run))
 		s.goodput = &rate
 	}
-	ok := record.Run{Requests: slices.DeleteFunc(slices.Clone(run.Requests), func(r record.Request) bool { return r.Failure != "" })}
+	var ok record.Run
+	for _, r := range run.Requests.All() {
+		if r.Failure == "" {
+			ok.Requests.Add(*r)
+		}
+	}
 	s.peakTokens = float64(peakEvents(ok.Requests))
 	s.peakConcurrentSuccess = record.PeakConcurrency(ok)
 	return s
@@ -131,16 +139,13 @@ func summarize(run record.Run) vllmSummary {
 
 // peakEvents returns vLLM's peak output throughput: the most stream events (each counted as one token) in one
 // of the seconds since the first send.
-func peakEvents(reqs []record.Request) int {
-	if len(reqs) == 0 {
-		return 0
-	}
-	start := reqs[0].Sent
-	for _, r := range reqs {
+func peakEvents(requests record.List) int {
+	start := int64(math.MaxInt64)
+	for _, r := range requests.All() {
 		start = min(start, r.Sent)
 	}
 	buckets, peak := map[int64]int{}, 0
-	for _, r := range reqs {
+	for _, r := range requests.All() {
 		for _, e := range r.Events {
 			b := (e.At - start) / 1e9
 			buckets[b]++

@@ -14,7 +14,7 @@ import (
 // sampleRun has two successes and a failure.
 func sampleRun() record.Run {
 	ms := int64(1e6)
-	return record.Run{Duration: 2000 * ms, Requests: []record.Request{
+	return record.Run{Duration: 2000 * ms, Requests: record.ListOf([]record.Request{
 		{Index: 0, Planned: 100 * ms, Sent: 101 * ms, Headers: 110 * ms, Done: 410 * ms, PromptTokens: 100, WantTokens: 3, OutputTokens: 3,
 			Status: 200, Finish: "length",
 			Events: []record.Event{{At: 201 * ms, Tokens: 1}, {At: 301 * ms, Tokens: 2}, {At: 402 * ms, Tokens: 3}}},
@@ -24,7 +24,7 @@ func sampleRun() record.Run {
 		{Index: 2, Planned: 300 * ms, Sent: 300 * ms, Headers: 301 * ms, Done: 301 * ms, WantTokens: 2,
 			Status: 503, Failure: record.FailStatus,
 			Error: "status 503"},
-	}}
+	}...)}
 }
 
 func TestVLLMBlock(t *testing.T) {
@@ -51,13 +51,12 @@ func TestVLLMBlock(t *testing.T) {
 // vectorRun is sampleRun of embeddings.
 func vectorRun() record.Run {
 	run := sampleRun()
-	for i := range run.Requests {
-		r := &run.Requests[i]
+	run.Requests.Edit(func(r *record.Request) {
 		r.WantTokens, r.OutputTokens = 0, 0
 		if r.Failure == "" {
 			r.Events = []record.Event{{At: r.Done}}
 		}
-	}
+	})
 	return run
 }
 
@@ -94,7 +93,11 @@ func TestSGLangBlock(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		run := sampleRun()
-		run.Requests[0].Events = []record.Event{{At: 201e6, Tokens: 1}, {At: 402e6, Tokens: 3}} // two tokens at once
+		run.Requests.Edit(func(r *record.Request) {
+			if r.Index == 0 {
+				r.Events = []record.Event{{At: 201e6, Tokens: 1}, {At: 402e6, Tokens: 3}} // two tokens at once
+			}
+		})
 		if err := load.WriteSGLangBlock(&b, run, opt); err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,7 @@ func vllmHead(run record.Run, opt VLLMOptions) map[string]any {
 		m["label"] = opt.Label
 	}
 	if opt.NumPrompts == 0 {
-		m["num_prompts"] = len(run.Requests)
+		m["num_prompts"] = run.Requests.Len()
 	}
 	if opt.RequestRate > 0 {
 		m["request_rate"] = opt.RequestRate
@@ -74,13 +74,13 @@ func vllmHead(run record.Run, opt VLLMOptions) map[string]any {
 // vllmArrays adds the arrays over all requests; the value of a failed one is 0. As in vLLM, latencies and
 // queue_times are included without detail too.
 func vllmArrays(m map[string]any, run record.Run, detailed bool) {
-	n := len(run.Requests)
+	n := run.Requests.Len()
 	var (
 		latencies, queues, ttfts, starts = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 		inputs, outputs                  = make([]int, n), make([]int, n)
 		itls, errs                       = make([][]float64, n), make([]string, n)
 	)
-	for i, r := range run.Requests {
+	for i, r := range run.Requests.All() {
 		starts[i], errs[i], inputs[i], itls[i] = float64(r.Sent)/1e9, r.Error, r.PromptTokens, []float64{}
 		if r.Planned >= 0 {
 			queues[i] = float64(r.Sent-r.Planned) / 1e9

@@ -3,7 +3,6 @@ package load
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
@@ -16,37 +15,26 @@ const warmupConcurrency = 16
 
 // warmup sends the warm-up requests as fast as their concurrency allows: the lengths of the first measured
 // prompts with other content. Their records have a separate clock, and their failures are not judged.
-func (r *runner) warmup(ctx context.Context) []record.Request {
+func (r *runner) warmup(ctx context.Context) record.List {
 	n := r.opt.Workload.Warmup
 	if n == 0 {
-		return nil
+		return record.List{}
 	}
 	seeds := r.work.seeds
 	seeds.Content ^= warmupContent
 	own, err := newWork(r.work.src, r.work.enc, seeds, n)
 	if err != nil {
-		return nil // the same encoder made the measured requests
+		return record.List{} // the same encoder made the measured requests
 	}
 	w := &runner{opt: r.opt, scale: r.scale, endpoint: r.endpoint, client: r.client, work: own, t0: time.Now()}
 	w.opt.Witness = nil
 	w.client.clock = newClock(w.t0)
 	w.newDriver(ctx, warmupPlan(r.opt.Workload)).run()
-	recs := w.records()
-	return recs
+	return w.recs.Sorted()
 }
 
 // warmupPlan returns a closed loop with as many users as the load has requests in flight.
 func warmupPlan(w steps.Workload) traffic.Plan {
 	users := cmp.Or(w.Load.MaxConcurrency, warmupConcurrency)
 	return traffic.Plan{Limit: min(users, w.Warmup), Requests: w.Warmup}
-}
-
-// records returns the records in the order of the requests.
-func (r *runner) records() []record.Request {
-	slices.SortFunc(r.recs, func(a, b *attempt) int { return a.rec.Index - b.rec.Index })
-	out := make([]record.Request, len(r.recs))
-	for i, a := range r.recs {
-		out[i] = a.rec
-	}
-	return out
 }

@@ -88,6 +88,14 @@ func (w *work) whole(i int, p dataset.Prompt) ([]byte, error) {
 
 func (w *work) id(i int) string { return fmt.Sprintf("pipeline-%016x-%d", w.seeds.Content, i) }
 
+// sum returns a hash of prompt i, 0 if it was not made before the run.
+func (w *work) sum(i int) uint32 {
+	if i < len(w.asked) {
+		return w.asked[i]
+	}
+	return 0
+}
+
 // get returns prompt i and its request.
 func (w *work) get(i int) (dataset.Prompt, []byte, error) {
 	if i < len(w.wires) {

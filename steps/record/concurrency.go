@@ -26,10 +26,10 @@ type flight struct {
 // a request whose time is not positive is in none.
 func flights(run Run, inFlight func(*Request) (from, to int64)) iter.Seq[flight] {
 	var sends, ends []int64 // in their own order: a run can have a million requests
-	for i := range run.Requests {
-		if from, to := inFlight(&run.Requests[i]); to > from {
+	for i, r := range run.Requests.All() {
+		if from, to := inFlight(r); to > from {
 			if sends == nil {
-				sends, ends = make([]int64, 0, len(run.Requests)-i), make([]int64, 0, len(run.Requests)-i)
+				sends, ends = make([]int64, 0, run.Requests.Len()-i), make([]int64, 0, run.Requests.Len()-i)
 			}
 			sends, ends = append(sends, from), append(ends, to)
 		}
@@ -69,8 +69,8 @@ func reduceConcurrency(m map[string]float64, run Run) {
 		return
 	}
 	busy, any := 0.0, false
-	for i := range run.Requests {
-		if r := &run.Requests[i]; r.Sent >= 0 && r.Done > r.Sent {
+	for _, r := range run.Requests.All() {
+		if r.Sent >= 0 && r.Done > r.Sent {
 			busy += seconds(r.Done - r.Sent)
 			any = true
 		}

@@ -63,9 +63,10 @@ var compressors = sync.Pool{New: func() any {
 }}
 
 // Write writes a run as a gzipped file of JSON lines: the header, then one line per request in the order of the
-// run. It sets all of h but Meta from the run. It does not sync; the caller owns the file.
-func Write(w io.Writer, h Header, run Run) error {
-	h.Schema, h.Duration, h.Audit, h.Goodput, h.Requests = Schema, run.Duration, run.Audit, run.Goodput, len(run.Requests)
+// run, as mask leaves it unless mask is nil. It sets all of h but Meta from the run. It does not sync; the caller owns the
+// file.
+func Write(w io.Writer, h Header, run Run, mask func(*Request)) error {
+	h.Schema, h.Duration, h.Audit, h.Goodput, h.Requests = Schema, run.Duration, run.Audit, run.Goodput, run.Requests.Len()
 	zw, _ := compressors.Get().(*gzip.Writer)
 	defer compressors.Put(zw)
 	zw.Reset(w)
@@ -74,9 +75,12 @@ func Write(w io.Writer, h Header, run Run) error {
 	if err := enc.Encode(h); err != nil {
 		return fmt.Errorf("write the header of the records: %w", err)
 	}
-	for i := range run.Requests {
-		if err := enc.Encode(pack(&run.Requests[i])); err != nil {
-			return fmt.Errorf("write the record of request %d: %w", run.Requests[i].Index, err)
+	for _, r := range run.Requests.All() {
+		if mask != nil {
+			mask(r)
+		}
+		if err := enc.Encode(pack(r)); err != nil {
+			return fmt.Errorf("write the record of request %d: %w", r.Index, err)
 		}
 	}
 	if err := zw.Close(); err != nil {

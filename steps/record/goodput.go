@@ -20,8 +20,8 @@ func within(ns float64, limit int64) bool { return limit == 0 || ns <= float64(l
 // Good returns the number of requests that succeeded within the limits of the run.
 func Good(run Run) int {
 	n := 0
-	for i := range run.Requests {
-		if r := &run.Requests[i]; r.Failure == "" && len(r.Events) > 0 && r.Sent >= 0 && good(r, run.Goodput) {
+	for _, r := range run.Requests.All() {
+		if r.Failure == "" && len(r.Events) > 0 && r.Sent >= 0 && good(r, run.Goodput) {
 			n++
 		}
 	}

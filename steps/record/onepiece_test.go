@@ -26,7 +26,7 @@ func TestTokensInOnePiece(t *testing.T) {
 			if i < tt.pieces {
 				last = 10e6
 			}
-			run.Requests = append(run.Requests, request(i, last))
+			run.Requests.Add(request(i, last))
 		}
 		got := record.Reduce(run)
 		for _, id := range []string{"tpot.mean", "tpot.p50", "itl.p50", "itl_token.mean", "goodput.share"} {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -45,20 +46,23 @@ func Overloaded(run Run) bool {
 		medianLatency(half[m/2:]) > medianLatency(half[:m/2])
 }
 
-// planned returns the ended requests that have a planned time, in that order.
-func planned(run Run) []*Request {
-	q := make([]*Request, 0, len(run.Requests))
-	for i := range run.Requests {
-		if r := &run.Requests[i]; r.Planned >= 0 && r.Done >= 0 && r.Failure != FailCancelled {
-			q = append(q, r)
+// lifetime is the time from a request's arrival to its end.
+type lifetime struct{ Planned, Done int64 }
+
+// planned returns the lifetimes of the ended requests that have a planned time, in that order.
+func planned(run Run) []lifetime {
+	q := make([]lifetime, 0, run.Requests.Len())
+	for _, r := range run.Requests.All() {
+		if r.Planned >= 0 && r.Done >= 0 && r.Failure != FailCancelled {
+			q = append(q, lifetime{r.Planned, r.Done})
 		}
 	}
-	slices.SortStableFunc(q, func(a, b *Request) int { return int(min(max(a.Planned-b.Planned, -1), 1)) })
+	slices.SortStableFunc(q, func(a, b lifetime) int { return cmp.Compare(a.Planned, b.Planned) })
 	return q
 }
 
 // backlogs returns, for every arrival, the number of earlier requests that had not ended.
-func backlogs(q []*Request) []float64 {
+func backlogs(q []lifetime) []float64 {
 	ends := make([]int64, len(q))
 	for i, r := range q {
 		ends[i] = r.Done
@@ -76,7 +80,7 @@ func backlogs(q []*Request) []float64 {
 }
 
 // gapVariation returns the squared coefficient of variation of the gaps between arrivals.
-func gapVariation(q []*Request) float64 {
+func gapVariation(q []lifetime) float64 {
 	gaps := make([]float64, 0, len(q))
 	for i := 1; i < len(q); i++ {
 		gaps = append(gaps, float64(q[i].Planned-q[i-1].Planned))
@@ -104,7 +108,7 @@ func slope(v []float64) float64 {
 }
 
 // medianLatency returns the median time from plan to end.
-func medianLatency(q []*Request) float64 {
+func medianLatency(q []lifetime) float64 {
 	v := make([]float64, len(q))
 	for i, r := range q {
 		v[i] = seconds(r.Done - r.Planned)

@@ -17,7 +17,7 @@ func queueRun(seed uint64, n int, rho float64) Run {
 	for i := range n {
 		at += r.ExpFloat64()
 		free = max(free, at) + rho
-		run.Requests = append(run.Requests, Request{Index: i, Planned: int64(at * 1e9), Sent: int64(at * 1e9), Done: int64(free * 1e9)})
+		run.Requests.Add(Request{Index: i, Planned: int64(at * 1e9), Sent: int64(at * 1e9), Done: int64(free * 1e9)})
 	}
 	return run
 }
@@ -53,9 +53,7 @@ func TestOverloadedFindsAServerThatFallsBehind(t *testing.T) {
 // backlog only grows because nothing has ended yet.
 func TestOverloadedWantsLongerLatencies(t *testing.T) {
 	run := queueRun(3, 400, 0)
-	for i := range run.Requests {
-		run.Requests[i].Done = run.Requests[i].Planned + 1e12
-	}
+	run.Requests.Edit(func(r *Request) { r.Done = r.Planned + 1e12 })
 	if Overloaded(run) {
 		t.Error("a run shorter than its latencies counts as overloaded")
 	}
@@ -65,9 +63,9 @@ func TestOverloadedDoesNotApply(t *testing.T) {
 	var burst, closed Run
 	for i := range 500 {
 		q := Request{Index: i, Sent: int64(i), Done: int64(i) * 1e9}
-		burst.Requests = append(burst.Requests, q)
+		burst.Requests.Add(q)
 		q.Planned = -1
-		closed.Requests = append(closed.Requests, q)
+		closed.Requests.Add(q)
 	}
 	for name, run := range map[string]Run{"burst": burst, "closed loop": closed, "empty": {}} {
 		if Overloaded(run) {
@@ -82,12 +80,12 @@ func TestPeakConcurrency(t *testing.T) {
 		var run Run
 		for i := range rapid.IntRange(0, 30).Draw(t, "n") {
 			sent := rapid.Int64Range(0, 50).Draw(t, "sent")
-			run.Requests = append(run.Requests, Request{Index: i, Sent: sent, Done: sent + rapid.Int64Range(0, 20).Draw(t, "d")})
+			run.Requests.Add(Request{Index: i, Sent: sent, Done: sent + rapid.Int64Range(0, 20).Draw(t, "d")})
 		}
 		want := 0
-		for _, a := range run.Requests {
+		for _, a := range run.Requests.All() {
 			n := 0
-			for _, b := range run.Requests {
+			for _, b := range run.Requests.All() {
 				if b.Sent <= a.Sent && a.Sent < b.Done {
 					n++
 				}

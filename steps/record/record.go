@@ -3,7 +3,7 @@
 // definition of each metric.
 //
 //	values := record.Reduce(run)         // values["ttft.p99"] in seconds
-//	err := record.Write(file, record.Header{}, run)
+//	err := record.Write(file, record.Header{}, run, nil)
 //
 // All times are nanoseconds on one monotonic clock that starts with the run. The package does not send requests
 // (see steps/load), does not compare runs (see gates) and opens no files.
@@ -208,9 +208,9 @@ type Audit struct {
 // Run is everything recorded in one pass of one cell.
 type Run struct {
 	// Duration from the first send to the last response's end, in nanoseconds.
-	Duration int64     `json:"duration"`
-	Requests []Request `json:"requests"`
-	Audit    Audit     `json:"audit"`
+	Duration int64 `json:"duration"`
+	Requests List  `json:"requests"`
+	Audit    Audit `json:"audit"`
 	// Goodput holds the limits of good requests; zero without limits.
 	Goodput steps.Goodput `json:"goodput,omitzero"`
 }

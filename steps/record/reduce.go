@@ -69,8 +69,7 @@ type Totals struct {
 // Count returns the totals of a run.
 func Count(run Run) Totals {
 	t := Totals{InputKnown: true, OutputKnown: true}
-	for i := range run.Requests {
-		r := &run.Requests[i]
+	for _, r := range run.Requests.All() {
 		switch r.Failure {
 		case FailCancelled:
 			continue
@@ -91,8 +90,8 @@ func Count(run Run) Totals {
 // Failures counts the failed requests by class, including those that we cancelled. Without failures the map is
 // nil.
 func Failures(run Run) (failed int, classes map[string]int) {
-	for i := range run.Requests {
-		class := run.Requests[i].Failure
+	for _, r := range run.Requests.All() {
+		class := r.Failure
 		if class == "" {
 			continue
 		}

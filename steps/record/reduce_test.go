@@ -95,7 +95,7 @@ func TestReduceLeavesOutWhatIsNotThere(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Reduce(Run{Duration: 11e6, Requests: tt.requests})
+			got := Reduce(Run{Duration: 11e6, Requests: ListOf(tt.requests...)})
 			for _, id := range tt.present {
 				if _, ok := got[id]; !ok {
 					t.Errorf("%s is absent", id)
@@ -121,7 +121,7 @@ func TestTokenGaps(t *testing.T) {
 	r := okRequest(0)
 	r.Events = []Event{{At: 10e6, Tokens: 1}, {At: 12e6, Tokens: 1}, {At: 20e6, Tokens: 3}}
 	r.OutputTokens, r.Done = 3, 21e6
-	s := Collect(Run{Requests: []Request{r}})
+	s := Collect(Run{Requests: ListOf(r)})
 	if want := []float64{0.005, 0.005}; len(s.ITLToken) != 2 || !near(s.ITLToken[0], want[0], 1e-12) || !near(s.ITLToken[1], want[1], 1e-12) {
 		t.Errorf("ITLToken = %v, want %v", s.ITLToken, want)
 	}
@@ -129,7 +129,7 @@ func TestTokenGaps(t *testing.T) {
 		t.Errorf("ITL = %v, want a gap per event", s.ITL)
 	}
 	r.OutputTokens = 4 // the events do not account for all tokens
-	if s := Collect(Run{Requests: []Request{r, okRequest(1)}}); s.ITLToken != nil {
+	if s := Collect(Run{Requests: ListOf(r, okRequest(1))}); s.ITLToken != nil {
 		t.Errorf("ITLToken = %v with inexact counts, want none", s.ITLToken)
 	}
 }
@@ -151,12 +151,13 @@ func TestStats(t *testing.T) {
 // TestFailures: every class is counted, what we cancelled too, and nothing is where none
 // failed.
 func TestFailures(t *testing.T) {
-	run := Run{Requests: []Request{{}, {Failure: FailStatus}, {Failure: FailCancelled}, {Failure: FailStatus}}}
+	run := Run{Requests: ListOf(Request{}, Request{Failure: FailStatus}, Request{Failure: FailCancelled},
+		Request{Failure: FailStatus})}
 	n, classes := Failures(run)
 	if n != 3 || len(classes) != 2 || classes[string(FailStatus)] != 2 || classes[string(FailCancelled)] != 1 {
 		t.Errorf("%d failed: %v", n, classes)
 	}
-	if n, classes := Failures(Run{Requests: []Request{{}}}); n != 0 || classes != nil {
+	if n, classes := Failures(Run{Requests: ListOf(Request{})}); n != 0 || classes != nil {
 		t.Errorf("without failures: %d, %v", n, classes)
 	}
 }
@@ -169,10 +170,10 @@ func TestSessionTimes(t *testing.T) {
 		r.Session, r.Sent, r.Failure, r.Events = &session, sent, failure, []Event{{At: last, Tokens: 1}}
 		return r
 	}
-	run := Run{Requests: []Request{
+	run := Run{Requests: ListOf(
 		at(4, 5e9, 6e9, ""), at(1, 0, 1e9, ""), at(2, 0, 1e9, ""), at(4, 1e9, 3e9, ""), at(1, 2e9, 4e9, FailStatus),
 		at(2, 3e9, 8e9, ""), okRequest(7),
-	}}
+	)}
 	if got := Collect(run).Session; !slices.Equal(got, []float64{5, 8}) {
 		t.Errorf("sessions of %v s, want 5 and 8", got)
 	}

@@ -49,8 +49,8 @@ func (s *Samples) Untimed() bool {
 // OnePiece counts the requests of a run with several tokens that all arrived at one time.
 func OnePiece(run Run) int {
 	n := 0
-	for i := range run.Requests {
-		if r := &run.Requests[i]; r.Failure == "" && r.onePiece() {
+	for _, r := range run.Requests.All() {
+		if r.Failure == "" && r.onePiece() {
 			n++
 		}
 	}
@@ -75,20 +75,18 @@ func Collect(run Run) Samples {
 // pooled one by one, since each can take much memory.
 func latencies(run Run) Samples {
 	var s Samples
-	n, planned := 0, 0
-	for r := range successes(run) {
-		n++
-		if r.Planned >= 0 {
-			planned++
+	grow := func(lists ...*[]float64) {
+		for _, list := range lists {
+			*list = make([]float64, 0, run.Requests.Len())
 		}
 	}
-	for _, list := range []*[]float64{&s.TTFT, &s.TPOT, &s.E2EL} {
-		*list = slices.Grow(*list, n)
-	}
-	for _, list := range []*[]float64{&s.TTFTFromSchedule, &s.E2ELFromSchedule, &s.Queue} {
-		*list = slices.Grow(*list, planned)
-	}
 	for r := range successes(run) {
+		if s.E2EL == nil {
+			grow(&s.TTFT, &s.TPOT, &s.E2EL)
+		}
+		if s.Queue == nil && r.Planned >= 0 {
+			grow(&s.TTFTFromSchedule, &s.E2ELFromSchedule, &s.Queue)
+		}
 		s.addRequest(r)
 	}
 	return s
@@ -97,8 +95,7 @@ func latencies(run Run) Samples {
 // successes yields the requests that contribute to samples.
 func successes(run Run) iter.Seq[*Request] {
 	return func(yield func(*Request) bool) {
-		for i := range run.Requests {
-			r := &run.Requests[i]
+		for _, r := range run.Requests.All() {
 			if r.Failure == "" && len(r.Events) > 0 && r.Sent >= 0 && !yield(r) {
 				return
 			}
@@ -125,8 +122,7 @@ func sessionTimes(run Run) []float64 {
 	}
 	spans := map[int]*span{}
 	var order []int
-	for i := range run.Requests {
-		r := &run.Requests[i]
+	for _, r := range run.Requests.All() {
 		if r.Session == nil {
 			continue
 		}
@@ -179,11 +175,7 @@ func countsExact(r *Request) bool {
 
 // gaps pools the times between the events of each request, see [Samples.ITL].
 func gaps(run Run) []float64 {
-	n := 0
-	for r := range successes(run) {
-		n += len(r.Events) - 1
-	}
-	out := slices.Grow([]float64(nil), n)
+	out := slices.Grow([]float64(nil), run.Requests.Events())
 	for r := range successes(run) {
 		for k := 1; k < len(r.Events); k++ {
 			out = append(out, seconds(r.Events[k].At-r.Events[k-1].At))

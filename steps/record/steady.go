@@ -53,8 +53,7 @@ func reduceSteady(m map[string]float64, run Run) {
 		return
 	}
 	tokens := 0.0
-	for i := range run.Requests {
-		r := &run.Requests[i]
+	for _, r := range run.Requests.All() {
 		if r.Failure != "" || len(r.Events) == 0 {
 			continue
 		}

@@ -39,7 +39,7 @@ func TestSteadyState(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			run := Run{Requests: tt.reqs}
+			run := Run{Requests: ListOf(tt.reqs...)}
 			for _, r := range tt.reqs {
 				if r.Failure == "" {
 					run.Duration = max(run.Duration, r.Done-1)
@@ -74,7 +74,7 @@ func TestSteadyStateOfAnyRun(t *testing.T) {
 		var run Run
 		for i := range rapid.IntRange(1, 12).Draw(t, "n") {
 			from := rapid.Int64Range(0, 20).Draw(t, "from")
-			run.Requests = append(run.Requests, stay(i, from, from+rapid.Int64Range(1, 10).Draw(t, "length")))
+			run.Requests.Add(stay(i, from, from+rapid.Int64Range(1, 10).Draw(t, "length")))
 		}
 		w, ok := steadyState(run)
 		if !ok {
@@ -82,7 +82,7 @@ func TestSteadyStateOfAnyRun(t *testing.T) {
 		}
 		for at := w.Start; at < w.End; at += 1e9 {
 			n := 0
-			for _, r := range run.Requests {
+			for _, r := range run.Requests.All() {
 				if r.Sent <= at && at < r.Events[len(r.Events)-1].At {
 					n++
 				}
@@ -98,7 +98,7 @@ func TestGoodput(t *testing.T) {
 	failed := stay(1, 0, 2)
 	failed.Failure = FailCut
 	one := stay(2, 0, 1) // a single token after a second
-	run := Run{Duration: 10e9, Requests: []Request{stay(0, 0, 4), failed, one, okRequest(3)}}
+	run := Run{Duration: 10e9, Requests: ListOf(stay(0, 0, 4), failed, one, okRequest(3))}
 	for _, tt := range []struct {
 		name   string
 		limits steps.Goodput
@@ -126,7 +126,7 @@ func TestGoodput(t *testing.T) {
 // TestEmbeddingHasNoFirstToken: an answer that is not of tokens has an end, and no more.
 func TestEmbeddingHasNoFirstToken(t *testing.T) {
 	r := Request{Planned: 0, Sent: 1e6, Done: 9e6, Events: []Event{{At: 9e6}}, PromptTokens: 5, Status: 200}
-	m := Reduce(Run{Duration: 10e6, Requests: []Request{r}})
+	m := Reduce(Run{Duration: 10e6, Requests: ListOf(r)})
 	for _, id := range []string{"e2el.p50", "e2el_from_schedule.p50", "queue.p50", "request_throughput.mean",
 		"input_throughput.mean", "success.rate"} {
 		if _, ok := m[id]; !ok {

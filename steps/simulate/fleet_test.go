@@ -39,7 +39,7 @@ func TestWays(t *testing.T) {
 		{"delivered", model.Delivered, false}, {"stored", model.Stored, false}, {"computed", model.Computed, false},
 	} {
 		f := fleetOf(t, tt.way, tt.concurrent)
-		served, err := f.Serve(t.Context(), model.Traffic{Plan: traffic.Plan{Times: []time.Duration{0}}, Request: func(int) (model.Arrival,
+		served, err := serve(t.Context(), f, model.Traffic{Plan: traffic.Plan{Times: []time.Duration{0}}, Request: func(int) (model.Arrival,
 			error) {
 			return model.Arrival{Input: input, Output: 4}, nil
 		}})
@@ -73,7 +73,7 @@ func TestWays(t *testing.T) {
 func TestFleetEnds(t *testing.T) {
 	f := fleetOf(t, model.Fetched, false)
 	inputs := []int{4096, 9000, 512}
-	served, err := f.Serve(t.Context(), model.Traffic{
+	served, err := serve(t.Context(), f, model.Traffic{
 		Plan: traffic.Plan{Times: []time.Duration{0, 0, time.Second}}, Timeout: 100 * time.Millisecond,
 		Request: func(i int) (model.Arrival, error) { return model.Arrival{Input: inputs[i], Output: 2}, nil },
 	})
@@ -93,7 +93,7 @@ func TestFleetEnds(t *testing.T) {
 		t.Errorf("the clock stands at %v: timeouts that nobody waits for took time", end)
 	}
 	unmade := errors.New("not made")
-	if _, err := f.Serve(t.Context(), model.Traffic{Plan: traffic.Plan{Times: []time.Duration{0}}, Request: func(int) (model.Arrival,
+	if _, err := serve(t.Context(), f, model.Traffic{Plan: traffic.Plan{Times: []time.Duration{0}}, Request: func(int) (model.Arrival,
 		error) {
 		return model.Arrival{}, unmade
 	}}); !errors.Is(err, unmade) {

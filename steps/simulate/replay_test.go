@@ -69,10 +69,19 @@ func (p Pair) Replay(arrivals []model.Arrival, launchSeed uint64) ([]model.Timel
 	return replay(f, arrivals)
 }
 
+// serve returns the served requests of a run by their indices.
+func serve(ctx context.Context, f *model.Fleet, t model.Traffic) ([]model.Served, error) {
+	var served []model.Served
+	t.Ended = func(s model.Served) { served = append(served, s) }
+	err := f.Serve(ctx, t)
+	slices.SortFunc(served, func(a, b model.Served) int { return a.Index - b.Index })
+	return served, err
+}
+
 // replay serves arrivals that are all to be answered.
 func replay(f *model.Fleet, arrivals []model.Arrival) ([]model.Timeline, error) {
 	order, times := byTime(arrivals)
-	served, err := f.Serve(context.Background(), model.Traffic{Plan: traffic.Plan{Times: times}, Request: func(i int) (model.Arrival,
+	served, err := serve(context.Background(), f, model.Traffic{Plan: traffic.Plan{Times: times}, Request: func(i int) (model.Arrival,
 		error) {
 		return arrivals[order[i]], nil
 	}})

@@ -25,7 +25,7 @@ func answered(index int, logprob float64, tokens ...string) record.Request {
 func cell(hash string, launches ...[]record.Request) *result.Cell {
 	c := &result.Cell{Hash: hash}
 	for i, requests := range launches {
-		c.Runs = append(c.Runs, result.Run{Repeat: i + 1, Status: result.RunOK, Answers: answers.Collect(requests),
+		c.Runs = append(c.Runs, result.Run{Repeat: i + 1, Status: result.RunOK, Answers: answers.Collect(record.ListOf(requests...)),
 			Records: fmt.Sprintf("%s-%d", hash, i+1)})
 	}
 	return c
@@ -130,7 +130,7 @@ func TestQuote(t *testing.T) {
 		"head-2": prompts(long, "n")}
 	answers.Quote(doc, func(path string) (io.ReadCloser, error) {
 		var b bytes.Buffer
-		err := record.Write(&b, record.Header{}, record.Run{Requests: texts[path]})
+		err := record.Write(&b, record.Header{}, record.Run{Requests: record.ListOf(texts[path]...)}, nil)
 		return io.NopCloser(&b), err
 	})
 	if len(doc.Answers[0].Divergences) != 1 {

@@ -11,7 +11,6 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"math"
-	"slices"
 
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/record"
@@ -43,14 +42,11 @@ const (
 const natUnit = 1e-6
 
 // Collect returns the digest of the answers of a run. A text without tokens is one token.
-func Collect(requests []record.Request) *result.RunAnswers {
+func Collect(requests record.List) *result.RunAnswers {
 	out := &result.RunAnswers{Logprobs: true}
-	requests = slices.Clone(requests)
-	slices.SortFunc(requests, func(a, b record.Request) int { return a.Index - b.Index })
 	var digest []byte
 	next := 0
-	for i := range requests {
-		r := &requests[i]
+	for _, r := range requests.Sorted().All() {
 		for ; next < r.Index; next++ {
 			digest = binary.AppendUvarint(digest, 0) // never sent
 		}

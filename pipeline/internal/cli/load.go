@@ -150,7 +150,7 @@ func (a *app) send(ctx context.Context, f loadFlags) error {
 		return exit(exitInfrastructure, err)
 	}
 	if failed := record.Count(res.Run).Failed; failed > 0 {
-		return exit(exitRegression, fmt.Errorf("%d of %d requests failed, the first with: %s", failed, len(res.Run.Requests),
+		return exit(exitRegression, fmt.Errorf("%d of %d requests failed, the first with: %s", failed, res.Run.Requests.Len(),
 			firstError(res.Run)))
 	}
 	return nil
@@ -298,7 +298,7 @@ func writeRecords(path string, run record.Run) error {
 	if err != nil {
 		return err
 	}
-	if err := record.Write(file, record.Header{}, run); err != nil {
+	if err := record.Write(file, record.Header{}, run, nil); err != nil {
 		_ = file.Close()
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
@@ -310,7 +310,7 @@ const maxError = 500
 
 // firstError returns the server's answer to the first failed request, escaped for a terminal.
 func firstError(run record.Run) string {
-	for _, r := range run.Requests {
+	for _, r := range run.Requests.All() {
 		if r.Failure != "" {
 			return escape.Text(fmt.Sprintf("%s: %s", r.Failure, r.Error), maxError)
 		}

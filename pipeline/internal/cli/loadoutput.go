@@ -76,7 +76,7 @@ func (a *app) printLoadJSON(run record.Run) error {
 	}
 	_, void := load.Limits{}.Void(run.Audit)
 	out := loadResult{
-		Schema: "pipeline/load/1.0", Sent: len(run.Requests), Metrics: record.Reduce(run), Histogram: histograms,
+		Schema: "pipeline/load/1.0", Sent: run.Requests.Len(), Metrics: record.Reduce(run), Histogram: histograms,
 		Audit: run.Audit, Void: void,
 	}
 	out.Failed, out.Failures = record.Failures(run)

@@ -68,7 +68,7 @@ func (a *app) searchLoad(ctx context.Context, f loadFlags, opt load.Options) err
 
 // probedRun converts a run of the load generator to a run of a search.
 func probedRun(run record.Run) result.Run {
-	out := result.Run{Status: result.RunOK, Duration: float64(run.Duration) / 1e9, Sent: len(run.Requests), Overloaded: run.Audit.Overloaded,
+	out := result.Run{Status: result.RunOK, Duration: float64(run.Duration) / 1e9, Sent: run.Requests.Len(), Overloaded: run.Audit.Overloaded,
 		Metrics: record.Reduce(run)}
 	out.Failed, out.Failures = record.Failures(run)
 	if n := record.OnePiece(run); n > 0 {

@@ -3,7 +3,6 @@ package comparability
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"slices"
 
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/record"
@@ -39,14 +38,11 @@ const (
 )
 
 // CollectRequests counts the requests of a run and digests them one by one.
-func CollectRequests(requests []record.Request) *result.RunRequests {
+func CollectRequests(requests record.List) *result.RunRequests {
 	out := &result.RunRequests{Finish: map[string]int{}}
-	requests = slices.Clone(requests)
-	slices.SortFunc(requests, func(a, b record.Request) int { return a.Index - b.Index })
 	var digest []byte
 	next := 0
-	for i := range requests {
-		r := &requests[i]
+	for _, r := range requests.Sorted().All() {
 		if r.Resent {
 			out.Resent++
 		}

@@ -69,7 +69,7 @@ func cell(temperature string, repeats int, requests func(repeat int) []record.Re
 	c := &result.Cell{Hash: "c", Work: Facts{"temperature": temperature}}
 	for r := 1; r <= repeats; r++ {
 		c.Runs = append(c.Runs, result.Run{
-			Repeat: r, Status: result.RunOK, Audit: map[string]any{"work_hash": fmt.Sprint(r)}, Requests: CollectRequests(requests(r)),
+			Repeat: r, Status: result.RunOK, Audit: map[string]any{"work_hash": fmt.Sprint(r)}, Requests: CollectRequests(record.ListOf(requests(r)...)),
 		})
 	}
 	return c
@@ -281,7 +281,7 @@ func TestRequestsInADigest(t *testing.T) {
 		}
 	})
 	requests[4].Text = nil
-	got := CollectRequests(requests)
+	got := CollectRequests(record.ListOf(requests...))
 	if got.Resent != 1 || got.PromptTokens != 4*256 || got.Finish["length"] != 3 || got.Finish["stop"] != 1 {
 		t.Errorf("%+v", got)
 	}

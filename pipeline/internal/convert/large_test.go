@@ -83,7 +83,7 @@ func importLarge(events string) {
 	}
 	out := imported{Metrics: runs[0].Metrics, Warnings: runs[0].Warnings()}
 	if runs[0].Records != nil {
-		out.Requests = len(runs[0].Records.Requests)
+		out.Requests = runs[0].Records.Requests.Len()
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(out); err != nil {
 		fmt.Fprintln(os.Stderr, err)

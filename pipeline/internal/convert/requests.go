@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -16,13 +17,11 @@ type requests struct {
 	inputs, outputs       []float64
 	ttfts, starts, queues []float64
 	failed                []bool
-	// events of each request, which run completes: the first has no time, and each other one the gap before it.
-	events [][]record.Event
-	chunk  []record.Event // has the events of the last requests: one array of all would be copied whenever it grows
-	begin  int            // of the last request in chunk
-	gaps   int            // number of gaps of all requests
-	large  bool
-	silent int // successful requests without a token at the client
+	events                record.List    // a request for each list of gaps: its first event is at 0, and run completes it
+	one                   []record.Event // of the request that is read
+	gaps                  int            // number of gaps of all requests
+	large                 bool
+	silent                int // successful requests without a token at the client
 }
 
 // take reads the member at a path of an object if it is one of the arrays.
@@ -80,9 +79,7 @@ func (q *requests) gapsOfOne() error {
 	if q.json.PeekKind() != '[' {
 		return q.json.errorf("itls has something else than lists of gaps")
 	}
-	if q.begin = len(q.chunk); !q.large {
-		q.add(record.Event{Tokens: 1})
-	}
+	q.one = append(q.one[:0], record.Event{Tokens: 1})
 	err := q.json.array(func() error {
 		v, err := q.json.number()
 		if err != nil {
@@ -95,26 +92,15 @@ func (q *requests) gapsOfOne() error {
 			q.drop()
 		}
 		if !q.large {
-			q.add(record.Event{At: nanoseconds(v), Tokens: len(q.chunk) - q.begin + 1})
+			before := q.one[len(q.one)-1]
+			q.one = append(q.one, record.Event{At: before.At + nanoseconds(v), Tokens: before.Tokens + 1})
 		}
 		return nil
 	})
 	if !q.large {
-		q.events = append(q.events, q.chunk[q.begin:len(q.chunk):len(q.chunk)])
+		q.events.Add(record.Request{Index: q.events.Len(), Events: q.one})
 	}
 	return err
-}
-
-// chunkEvents is the number of events in a chunk, unless a request has more.
-const chunkEvents = 1 << 16
-
-// add adds an event of the last request. If the chunk is full, it moves the request to a new one.
-func (q *requests) add(e record.Event) {
-	if len(q.chunk) == cap(q.chunk) {
-		begun := q.chunk[q.begin:]
-		q.chunk, q.begin = append(make([]record.Event, 0, max(chunkEvents, 2*len(begun))), begun...), 0
-	}
-	q.chunk = append(q.chunk, e)
 }
 
 // drop frees the arrays of a run beyond the limits.
@@ -124,7 +110,7 @@ func (q *requests) drop() {
 
 // detailed reports whether the arrays of every request exist.
 func (q *requests) detailed() bool {
-	return len(q.ttfts) > 0 && len(q.events) > 0 && len(q.outputs) > 0
+	return len(q.ttfts) > 0 && q.events.Len() > 0 && len(q.outputs) > 0
 }
 
 // failImported is the class of a failure from another tool, which kept only its text.
@@ -139,7 +125,7 @@ func (q *requests) run(duration float64) (*record.Run, error) {
 		length int
 		needed bool
 	}{
-		{"itls", len(q.events), true},
+		{"itls", q.events.Len(), true},
 		{"output_lens", len(q.outputs), true},
 		{"input_lens", len(q.inputs), false},
 		{"start_times", len(q.starts), false},
@@ -151,16 +137,11 @@ func (q *requests) run(duration float64) (*record.Run, error) {
 		}
 	}
 	origin := q.origin()
-	run := &record.Run{Duration: int64(math.Round(duration * 1e9)), Requests: make([]record.Request, n)}
-	for i := range n {
-		r, err := q.request(i, origin)
-		if err != nil {
-			return nil, err
-		}
-		run.Requests[i] = r
-		run.Audit.Events += len(r.Events)
-	}
-	return run, nil
+	var failed error
+	run := &record.Run{Duration: int64(math.Round(duration * 1e9))}
+	q.events.Edit(func(r *record.Request) { failed = cmp.Or(failed, q.complete(r, origin)) })
+	run.Requests, run.Audit.Events = q.events, q.events.Events()
+	return run, failed
 }
 
 // origin returns the time of the first arrival, by the clock of the tool. A request that waited in
@@ -176,11 +157,12 @@ func (q *requests) origin() float64 {
 	return first
 }
 
-// request rebuilds one request.
-func (q *requests) request(i int, origin float64) (record.Request, error) {
-	r := record.Request{Index: i, Planned: -1, Headers: -1, CachedTokens: -1, Status: 200}
+// complete rebuilds a request that has its events, the first at 0.
+func (q *requests) complete(r *record.Request, origin float64) error {
+	i, events := r.Index, r.Events
+	*r = record.Request{Index: i, Planned: -1, Headers: -1, CachedTokens: -1, Status: 200}
 	if !isTime(q.ttfts[i]) || !isCount(q.outputs[i]) || len(q.inputs) > 0 && !isCount(q.inputs[i]) {
-		return r, q.json.errorf("request %d: a time or a number of tokens is out of range", i)
+		return q.json.errorf("request %d: a time or a number of tokens is out of range", i)
 	}
 	if len(q.inputs) > 0 {
 		r.PromptTokens = int(q.inputs[i])
@@ -188,31 +170,31 @@ func (q *requests) request(i int, origin float64) (record.Request, error) {
 	if len(q.starts) > 0 {
 		start := q.starts[i] - origin
 		if !isTime(start) {
-			return r, q.json.errorf("request %d: start %v is out of range", i, q.starts[i])
+			return q.json.errorf("request %d: start %v is out of range", i, q.starts[i])
 		}
 		r.Sent = nanoseconds(start)
 		if len(q.queues) > 0 && isTime(q.queues[i]) {
 			r.Planned = max(0, r.Sent-nanoseconds(q.queues[i]))
 		}
 	}
-	nothing := q.ttfts[i] == 0 && len(q.events[i]) == 1
+	nothing := q.ttfts[i] == 0 && len(events) == 1
 	if len(q.failed) > 0 && q.failed[i] || nothing && (len(q.failed) == 0 || q.outputs[i] == 0) {
 		r.Failure, r.Status, r.Done = failImported, 0, r.Sent
-		return r, nil
+		return nil
 	}
 	r.OutputTokens = int(q.outputs[i])
 	if nothing { // SGLang's client skips chunks without text, even if all are
 		q.silent++
 		r.Done = r.Sent
-		return r, nil
+		return nil
 	}
-	r.Events = q.events[i]
-	r.Done = r.Sent + nanoseconds(q.ttfts[i])
-	for k := range r.Events {
-		r.Done += r.Events[k].At // the gap
-		r.Events[k].At = r.Done
+	r.Events = events
+	first := r.Sent + nanoseconds(q.ttfts[i])
+	for k := range events {
+		events[k].At += first
 	}
-	return r, nil
+	r.Done = events[len(events)-1].At
+	return nil
 }
 
 func nanoseconds(s float64) int64 { return int64(math.Round(s * 1e9)) }

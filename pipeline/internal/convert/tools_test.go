@@ -215,11 +215,11 @@ func recorded(t *testing.T) (run record.Run, expected map[string]float64) {
 func TestDetailedVLLM(t *testing.T) {
 	run, expected := recorded(t)
 	// The file has a waiting time for every request: those without a plan waited for none.
-	for i := range run.Requests {
-		if r := &run.Requests[i]; r.Planned < 0 {
+	run.Requests.Edit(func(r *record.Request) {
+		if r.Planned < 0 {
 			r.Planned = r.Sent
 		}
-	}
+	})
 	for id, v := range record.Reduce(run) {
 		if m, _ := metric.Lookup(id); strings.HasSuffix(m.Group, "from_schedule") || m.Group == "queue" {
 			expected[id] = v
@@ -236,7 +236,7 @@ func TestDetailedVLLM(t *testing.T) {
 	got := runs[0]
 	checkDefined(t, &got)
 	if text := strings.Join(got.Warnings(), "\n"); !strings.HasPrefix(text, "2 requests got their tokens in one piece") ||
-		len(got.Warnings()) > 1 || got.Records == nil || len(got.Records.Requests) != len(run.Requests) {
+		len(got.Warnings()) > 1 || got.Records == nil || got.Records.Requests.Len() != run.Requests.Len() {
 		t.Errorf("warnings %q, records %v", got.Warnings(), got.Records != nil)
 	}
 	compared := 0
@@ -349,7 +349,7 @@ func TestRequestsWithoutText(t *testing.T) {
 	}
 	r := &runs[0]
 	checkDefined(t, r)
-	if r.Counts.Succeeded != 3 || r.Counts.Failed != 0 || !r.Counts.FailedKnown || len(r.Records.Requests) != 3 {
+	if r.Counts.Succeeded != 3 || r.Counts.Failed != 0 || !r.Counts.FailedKnown || r.Records.Requests.Len() != 3 {
 		t.Errorf("counts %+v", r.Counts)
 	}
 	if v := r.Metrics["ttft.mean"]; math.Abs(v-0.15) > 1e-12 {

@@ -54,7 +54,7 @@ func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 	}
 	timed, silent := len(q.starts) > 0, q.silent
 	*q = requests{json: q.json} // the records have the arrays
-	if len(rec.Requests) > manyRequests {
+	if rec.Requests.Len() > manyRequests {
 		runtime.GC() // the figures need as much memory again, and Go would first double what it holds
 	}
 	computed := record.Reduce(*rec)
@@ -141,7 +141,7 @@ func (r *Run) recount(rec *record.Run) {
 	if t.Succeeded != c.Succeeded {
 		r.seriousf("%d requests succeeded by their records and %d by the file's own summary", t.Succeeded, c.Succeeded)
 	}
-	r.audit("records", fmt.Sprintf("%d requests, %d token events", len(rec.Requests), rec.Audit.Events))
+	r.audit("records", fmt.Sprintf("%d requests, %d token events", rec.Requests.Len(), rec.Audit.Events))
 }
 
 // WriteVLLM writes runs in the format of `vllm bench serve` 0.33, one object a line as with

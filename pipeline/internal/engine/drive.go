@@ -45,13 +45,13 @@ type measurement struct {
 
 // succeeded returns the number of successful requests and the number of their prompt tokens.
 func (m *measurement) succeeded() (requests int, promptTokens float64) {
-	for i := range m.records.Requests {
-		if q := &m.records.Requests[i]; q.Failure == "" {
+	for _, q := range m.records.Requests.All() {
+		if q.Failure == "" {
 			requests++
 			promptTokens += float64(q.PromptTokens)
 		}
 	}
-	if requests == 0 && len(m.records.Requests) == 0 { // another load generator reports sums
+	if requests == 0 && m.records.Requests.Len() == 0 { // another load generator reports sums
 		promptTokens, _ = m.run.Audit["input_tokens"].(float64)
 		return m.run.Sent - m.run.Failed, promptTokens
 	}
@@ -61,10 +61,10 @@ func (m *measurement) succeeded() (requests int, promptTokens float64) {
 // counts returns the number of sent requests, the number of output tokens, and the duration in seconds. Another load
 // generator reports the tokens itself.
 func (m *measurement) counts() (requests, outputTokens, seconds float64) {
-	for i := range m.records.Requests {
-		outputTokens += float64(m.records.Requests[i].OutputTokens)
+	for _, q := range m.records.Requests.All() {
+		outputTokens += float64(q.OutputTokens)
 	}
-	if len(m.records.Requests) == 0 {
+	if m.records.Requests.Len() == 0 {
 		outputTokens, _ = m.run.Audit["output_tokens"].(float64)
 	}
 	return float64(m.run.Sent), outputTokens, m.run.Duration

@@ -340,20 +340,26 @@ func (w *world) respond(ctx context.Context, s *fakeServer, trouble string) (loa
 	select {
 	case <-ctx.Done():
 		run := requests(4)
-		for i := range run.Requests[2:] {
-			run.Requests[2+i].Failure = record.FailCancelled
-		}
+		run.Requests.Edit(func(q *record.Request) {
+			if q.Index >= 2 {
+				q.Failure = record.FailCancelled
+			}
+		})
 		return load.Result{Run: run}, fmt.Errorf("load: stopped: %w", context.Cause(ctx))
 	case <-time.After(wait):
 	}
 	run := requests(4)
 	switch trouble {
 	case "drop":
-		run.Requests[0].Failure = record.FailCut
+		run.Requests.Edit(func(q *record.Request) {
+			if q.Index == 0 {
+				q.Failure = record.FailCut
+			}
+		})
 	case "die late", "sick", "garbage":
-		for i := range run.Requests {
-			run.Requests[i].Failure, run.Requests[i].Error = record.FailGarbage, "status 400: \x1b[31mno such key top-secret"
-		}
+		run.Requests.Edit(func(q *record.Request) {
+			q.Failure, q.Error = record.FailGarbage, "status 400: \x1b[31mno such key top-secret"
+		})
 		s.sick = trouble != "garbage"
 	case "late":
 		run.Audit.LagP99 = int64(time.Second)
@@ -366,7 +372,7 @@ func requests(n int) record.Run {
 	run := record.Run{Duration: 10e9, Audit: record.Audit{Clock: "user", PlannedRate: 4, RealisedRate: 4}}
 	for i := range n {
 		at := int64(i) * 1e9
-		run.Requests = append(run.Requests, record.Request{
+		run.Requests.Add(record.Request{
 			Index: i, Planned: at, Sent: at, Headers: at + 1e6, Done: at + 30e6, Status: 200, Finish: "length",
 			Events:       []record.Event{{At: at + 20e6, Tokens: 1}, {At: at + 30e6, Tokens: 2}},
 			PromptTokens: 8, WantTokens: 2, OutputTokens: 2, CachedTokens: -1,

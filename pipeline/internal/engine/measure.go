@@ -68,7 +68,7 @@ func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, ca
 func reduce(run record.Run) result.Run {
 	out := result.Run{
 		Duration:   float64(run.Duration) / 1e9,
-		Sent:       len(run.Requests),
+		Sent:       run.Requests.Len(),
 		Overloaded: run.Audit.Overloaded,
 		Audit:      audit(run.Audit),
 	}
@@ -105,11 +105,11 @@ func (r *runner) words(run record.Run) string {
 // since the class alone does not explain a failure.
 func (r *runner) warnFailures(target, label string, run record.Run) {
 	failed, classes := record.Failures(run)
-	if failed == 0 || failed == len(run.Requests) {
+	if failed == 0 || failed == run.Requests.Len() {
 		return
 	}
 	if words := r.words(run); words != "" && r.first(r.warned, target+" failures "+label+words) {
-		r.warn(fmt.Sprintf("%s: %d of %d requests failed (%s), most often with%s", cellOf(target, label), failed, len(run.Requests),
+		r.warn(fmt.Sprintf("%s: %d of %d requests failed (%s), most often with%s", cellOf(target, label), failed, run.Requests.Len(),
 			strings.Join(slices.Sorted(maps.Keys(classes)), ", "), words))
 	}
 }
@@ -122,9 +122,9 @@ func cellOf(target, label string) string {
 // commonError returns the most frequent error text of failed requests, as the server or the connection reported it.
 func commonError(run record.Run) string {
 	counts, most := map[string]int{}, ""
-	for i := range run.Requests {
-		text := run.Requests[i].Error
-		if run.Requests[i].Failure == "" || text == "" {
+	for _, q := range run.Requests.All() {
+		text := q.Error
+		if q.Failure == "" || text == "" {
 			continue
 		}
 		if counts[text]++; counts[text] > counts[most] || counts[text] == counts[most] && text < most {

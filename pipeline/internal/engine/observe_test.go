@@ -229,8 +229,14 @@ func TestOutput(t *testing.T) {
 
 func TestClientSeries(t *testing.T) {
 	run := requests(4)
-	run.Requests[2].Failure = record.FailTimeout
-	run.Requests[3].Sent += 5e6
+	run.Requests.Edit(func(q *record.Request) {
+		switch q.Index {
+		case 2:
+			q.Failure = record.FailTimeout
+		case 3:
+			q.Sent += 5e6
+		}
+	})
 	run.Audit.TimeScale = 10
 	got := clientSeries(run, true, 300)
 	want := []result.Series{

@@ -48,7 +48,7 @@ func (r *runner) pass(ctx context.Context, s *server, run plan.Run) (*fault, err
 	tally := r.tell(w, &measured)
 	uncounted := r.countRun(s, bm, cell, tally, &measured)
 	measured.Repeat, measured.Replaces, measured.Launch, measured.Nodes = s.repeat, s.replaces, s.launch.ID, s.lane.Nodes
-	if len(got.records.Requests) > 0 {
+	if got.records.Requests.Len() > 0 {
 		if err := r.keep(s, bm, cell, run, got, &measured); err != nil {
 			return nil, err
 		}
@@ -141,8 +141,8 @@ func placeLost(err error) bool {
 }
 
 func anyFailed(run record.Run) bool {
-	for i := range run.Requests {
-		if run.Requests[i].Failure != "" {
+	for _, q := range run.Requests.All() {
+		if q.Failure != "" {
 			return true
 		}
 	}
@@ -211,9 +211,9 @@ func (r *runner) keep(s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run
 }
 
 func (r *runner) writeRecords(s *server, bm plan.Benchmark, cell plan.Cell, run plan.Run, got record.Run) (string, error) {
-	for i := range got.Requests {
-		got.Requests[i].Error = r.o.Redact.String(got.Requests[i].Error)
-		r.redactAnswer(got.Requests[i].Answer)
+	mask := func(q *record.Request) {
+		q.Error = r.o.Redact.String(q.Error)
+		r.redactAnswer(q.Answer)
 	}
 	header := record.Header{Meta: map[string]string{
 		"benchmark": bm.Addr, "cell": cell.Hash, "label": result.Coordinates(cell.Values, " "), "target": cell.Target,
@@ -222,5 +222,5 @@ func (r *runner) writeRecords(s *server, bm plan.Benchmark, cell plan.Cell, run 
 	if run.Pass > 0 {
 		header.Meta["pass"] = strconv.Itoa(run.Pass)
 	}
-	return r.o.Store.WriteRecords(r.runName(s, run), func(w io.Writer) error { return record.Write(w, header, got) })
+	return r.o.Store.WriteRecords(r.runName(s, run), func(w io.Writer) error { return record.Write(w, header, got, mask) })
 }

@@ -73,7 +73,7 @@ func (r *runner) probe(ctx context.Context, s *server, bm plan.Benchmark, cell p
 	run.Seed = capacity.Seed(run.Seed, step.Number)
 	run.ShapeSeed = 0 // different arrivals for each probe and repeat
 	got, err := r.runOwnLoad(ctx, s, bm, cell, run, w)
-	if err != nil || len(got.records.Requests) == 0 {
+	if err != nil || got.records.Requests.Len() == 0 {
 		return got, err
 	}
 	r.warnFailures(s.Target, result.Coordinates(cell.Values, " "), got.records)

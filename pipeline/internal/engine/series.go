@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"time"
 
@@ -96,7 +97,7 @@ func openLoop(l steps.Load) bool { return l.MaxConcurrency == 0 }
 const clientParts = 60
 
 // begin returns when a request was planned, or when it was sent if it had to wait for others.
-func begin(q record.Request) int64 {
+func begin(q *record.Request) int64 {
 	if q.Planned < 0 && q.Session != nil {
 		return q.Sent
 	}
@@ -106,37 +107,35 @@ func begin(q record.Request) int64 {
 // clientSeries returns the time to first token over the time of a run. In an open loop it also returns how far sends
 // lag behind the plan.
 func clientSeries(run record.Run, openLoop bool, most int) []result.Series {
-	requests := slices.Clone(run.Requests)
-	slices.SortStableFunc(requests, func(a, b record.Request) int { return cmp.Compare(begin(a), begin(b)) })
-	if len(requests) == 0 {
+	if run.Requests.Len() == 0 {
 		return nil
 	}
-	first, last := begin(requests[0]), begin(requests[len(requests)-1])
-	parts := min(clientParts, most, len(requests))
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, q := range run.Requests.All() {
+		first, last = min(first, begin(q)), max(last, begin(q))
+	}
+	parts := min(clientParts, most, run.Requests.Len())
 	width := float64(last-first)/float64(parts) + 1
+	start := func(part int) int64 { return first + int64(float64(part)*width) }
+	times, lags := make([][]float64, parts), make([][]float64, parts)
+	for _, q := range run.Requests.All() {
+		part := sort.Search(parts-1, func(part int) bool { return begin(q) < start(part+1) })
+		if q.Failure == "" && len(q.Events) > 0 && q.First().Tokens > 0 { // an embedding has none
+			times[part] = append(times[part], float64(q.First().At-q.Sent)/1e9)
+		}
+		if q.Sent >= 0 && q.Planned >= 0 {
+			lags[part] = append(lags[part], float64(q.Sent-q.Planned)/1e9)
+		}
+	}
 	ttft := result.Series{Name: seriesTTFT, Source: sourceClient}
 	lag := result.Series{Name: seriesLag, Source: sourceClient}
 	for part := range parts {
-		from := first + int64(float64(part)*width)
-		to := first + int64(float64(part+1)*width)
-		var times, lags []float64
-		for _, q := range requests {
-			if at := begin(q); at < from || at >= to {
-				continue
-			}
-			if q.Failure == "" && len(q.Events) > 0 && q.First().Tokens > 0 { // an embedding has none
-				times = append(times, float64(q.First().At-q.Sent)/1e9)
-			}
-			if q.Sent >= 0 && q.Planned >= 0 {
-				lags = append(lags, float64(q.Sent-q.Planned)/1e9)
-			}
-		}
-		middle := rounded(float64(from+to)/2e9, 3)
-		if len(times) > 0 {
+		middle := rounded(float64(start(part)+start(part+1))/2e9, 3)
+		if times := times[part]; len(times) > 0 {
 			slices.Sort(times)
 			ttft.T, ttft.V = append(ttft.T, middle), append(ttft.V, significant(times[len(times)/2]))
 		}
-		if len(lags) > 0 {
+		if lags := lags[part]; len(lags) > 0 {
 			lag.T, lag.V = append(lag.T, middle), append(lag.V, significant(max(0, slices.Max(lags))))
 		}
 	}

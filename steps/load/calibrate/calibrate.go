@@ -121,8 +121,7 @@ func Run(ctx context.Context, url string, c Case) (Report, error) {
 func measured(run record.Run, at func(q *record.Request, k int) int64) mock.Truth {
 	var ttft, itl []int64
 	out := mock.Truth{Peak: run.Audit.PeakConcurrency, CPUSeconds: run.Audit.CPUSeconds}
-	for i := range run.Requests {
-		q := &run.Requests[i]
+	for _, q := range run.Requests.All() {
 		if q.Failure != "" {
 			continue
 		}

@@ -29,8 +29,8 @@ const maxAnswer = 8 << 30
 
 // answer is the result of a run.
 type answer struct {
-	Run    record.Run       `json:"run"`
-	Warmup []record.Request `json:"warmup,omitempty"`
+	Run    record.Run  `json:"run"`
+	Warmup record.List `json:"warmup"`
 	// After is the time from the begin signal to the zero of Run's times, in nanoseconds; nil if the run did
 	// not begin. It is a duration, because the clocks of two nodes differ.
 	After *int64 `json:"after,omitempty"`

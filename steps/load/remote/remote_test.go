@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -257,14 +256,14 @@ func sameWork(t *testing.T, r *rig, w steps.Workload, files *dataset.Files) {
 	if a.ScheduleHash != b.ScheduleHash || a.WorkHash != b.WorkHash || a.WorkHash == "" || a.Clock != b.Clock {
 		t.Errorf("here %+v, there %+v", a, b)
 	}
-	for i, q := range there.Run.Requests {
-		if q.Failure != "" || len(q.Events) == 0 || q.PromptTokens != here.Run.Requests[i].PromptTokens {
+	for i, q := range there.Run.Requests.All() {
+		if q.Failure != "" || len(q.Events) == 0 || q.PromptTokens != here.Run.Requests.At(i).PromptTokens {
 			t.Errorf("request %d: %+v", i, q)
 		}
 	}
-	if len(there.Run.Requests) != len(here.Run.Requests) || len(there.Warmup) != len(here.Warmup) {
-		t.Errorf("%d requests and %d of the warm-up, want %d and %d", len(there.Run.Requests), len(there.Warmup),
-			len(here.Run.Requests), len(here.Warmup))
+	if there.Run.Requests.Len() != here.Run.Requests.Len() || there.Warmup.Len() != here.Warmup.Len() {
+		t.Errorf("%d requests and %d of the warm-up, want %d and %d", there.Run.Requests.Len(), there.Warmup.Len(),
+			here.Run.Requests.Len(), here.Warmup.Len())
 	}
 	if !strings.Contains(r.log.String(), "Welcome to the cluster!") || strings.Contains(r.log.String(), momentProgress) {
 		t.Errorf("log %.200q", r.log.String())
@@ -347,15 +346,15 @@ func TestEnds(t *testing.T) {
 		want    func(load.Result, error) bool
 	}{
 		"told to stop": {disturb: func(_ *rig, stop func(error)) { stop(stopped) }, want: func(got load.Result, err error) bool {
-			other := slices.ContainsFunc(got.Run.Requests, func(q record.Request) bool {
-				return q.Failure != "" &&
-					q.Failure != record.FailCancelled
-			})
-			return errors.Is(err, stopped) && len(got.Run.Requests) > 0 && !other
+			other := false
+			for _, q := range got.Run.Requests.All() {
+				other = other || q.Failure != "" && q.Failure != record.FailCancelled
+			}
+			return errors.Is(err, stopped) && got.Run.Requests.Len() > 0 && !other
 		}},
 		"killed": {disturb: func(r *rig, _ func(error)) { r.how = "killed"; _ = r.child.Signal("KILL") },
 			want: func(got load.Result, err error) bool {
-				return isLost(err, "signal: killed") && len(got.Run.Requests) == 0
+				return isLost(err, "signal: killed") && got.Run.Requests.Len() == 0
 			}},
 		"ended by somebody else": {disturb: func(r *rig, _ func(error)) { _ = r.child.Signal("TERM") },
 			want: func(_ load.Result, err error) bool {
@@ -410,7 +409,7 @@ func TestEnds(t *testing.T) {
 					}
 				}
 				if got, err := r.run(t, ctx, opt); !tt.want(got, err) {
-					t.Errorf("%d requests, %v\n%s", len(got.Run.Requests), err, r.log.String())
+					t.Errorf("%d requests, %v\n%s", got.Run.Requests.Len(), err, r.log.String())
 				}
 			})
 		}

@@ -148,13 +148,12 @@ func (f *Fleet) ResetPrefixCaches() {
 	}
 }
 
-// Serve serves all requests of a run in virtual time until the last answer is complete. It returns
-// them with times since the run's start.
-func (f *Fleet) Serve(ctx context.Context, t Traffic) ([]Served, error) {
+// Serve serves all requests of a run in virtual time until the last answer is complete.
+func (f *Fleet) Serve(ctx context.Context, t Traffic) error {
 	f.begin(t)
 	for n := 0; len(f.queue) > 0; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		next := heap.Pop(&f.queue).(moment)
 		if next.idle && f.run.scheduler.Over() {
@@ -163,13 +162,13 @@ func (f *Fleet) Serve(ctx context.Context, t Traffic) ([]Served, error) {
 		f.now = next.at
 		next.do()
 		if f.err != nil {
-			return nil, fmt.Errorf("virtual time: %w", f.err)
+			return fmt.Errorf("virtual time: %w", f.err)
 		}
 	}
 	if !f.run.scheduler.Over() {
-		return nil, fmt.Errorf("virtual time: %w", errStuck)
+		return fmt.Errorf("virtual time: %w", errStuck)
 	}
-	return f.run.served, nil
+	return nil
 }
 
 // errStuck reports a fleet without pending events before all requests are answered.

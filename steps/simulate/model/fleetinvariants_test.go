@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -58,14 +59,14 @@ func TestFleetInvariants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			served, err := f.Serve(t.Context(), sent)
+			all, err := served(t.Context(), f, sent)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return f, served
+			return f, all
 		}
-		f, served := serve()
-		for i, s := range served {
+		f, all := serve()
+		for i, s := range all {
 			a, _ := sent.Request(i)
 			if s.Err != nil || len(s.Tokens) != a.Output || !slices.IsSorted(s.Tokens) || s.Tokens[0] <= s.Sent ||
 				s.Done != s.Tokens[len(s.Tokens)-1] {
@@ -75,15 +76,15 @@ func TestFleetInvariants(t *testing.T) {
 				t.Fatalf("request %d is planned at %v and sent at %v", i, s.Planned, s.Sent)
 			}
 		}
-		if n := mostAtOnce(served); sent.Limit > 0 && n > sent.Limit {
+		if n := mostAtOnce(all); sent.Limit > 0 && n > sent.Limit {
 			t.Fatalf("%d requests in flight, %d may be", n, sent.Limit)
 		}
 		_, again := serve()
-		if diff := cmp.Diff(served, again); diff != "" {
+		if diff := cmp.Diff(all, again); diff != "" {
 			t.Fatalf("the same fleet differs: %s", diff)
 		}
 		before := f.Now()
-		if _, err := f.Serve(t.Context(), sent); err != nil || f.Now() <= before {
+		if _, err := served(t.Context(), f, sent); err != nil || f.Now() <= before {
 			t.Fatalf("a second run ends at %v after %v: %v", f.Now(), before, err)
 		}
 		held := 0
@@ -98,6 +99,15 @@ func TestFleetInvariants(t *testing.T) {
 			t.Fatalf("%d requests are left on the servers", held)
 		}
 	})
+}
+
+// served returns the served requests of a run by their indices.
+func served(ctx context.Context, f *Fleet, t Traffic) ([]Served, error) {
+	var all []Served
+	t.Ended = func(s Served) { all = append(all, s) }
+	err := f.Serve(ctx, t)
+	slices.SortFunc(all, func(a, b Served) int { return a.Index - b.Index })
+	return all, err
 }
 
 // mostAtOnce is the largest number of requests in flight.
@@ -157,16 +167,16 @@ func serveAll(t *rapid.T, spec FleetSpec, arrivals []Arrival) []Served {
 	for i, a := range arrivals {
 		times[i] = a.At
 	}
-	served, err := f.Serve(t.Context(), Traffic{
+	all, err := served(t.Context(), f, Traffic{
 		Plan: traffic.Plan{Times: times}, Request: func(i int) (Arrival, error) { return arrivals[i], nil },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range served {
+	for _, s := range all {
 		if s.Err != nil {
 			t.Fatal(s.Err)
 		}
 	}
-	return served
+	return all
 }

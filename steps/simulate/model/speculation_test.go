@@ -29,10 +29,11 @@ func TestSpeculation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		served, err := f.Serve(context.Background(),
+		var served []model.Served
+		err = f.Serve(context.Background(),
 			model.Traffic{Plan: traffic.Plan{Times: times}, Request: func(int) (model.Arrival, error) {
 				return model.Arrival{Input: 100, Output: 61}, nil
-			}})
+			}, Ended: func(s model.Served) { served = append(served, s) }})
 		if err != nil {
 			t.Fatal(err)
 		}

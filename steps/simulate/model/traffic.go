@@ -15,6 +15,8 @@ type Traffic struct {
 	traffic.Plan
 	// Request returns the request of an index; its At is ignored. An error ends the run.
 	Request func(i int) (Arrival, error)
+	// Ended is called with each request when it ends.
+	Ended func(Served)
 	// Timeout limits a single request; 0 means none.
 	Timeout time.Duration
 }
@@ -38,7 +40,7 @@ var ErrRequestTimeout = errors.New("the request took longer than its timeout")
 
 // fleetRequest is a request in flight.
 type fleetRequest struct {
-	id, index       int
+	id              int
 	prefill, decode *fleetNode // prefill is nil if one server does both
 	input, output   int
 	ids             []int
@@ -46,6 +48,7 @@ type fleetRequest struct {
 	// requested it.
 	there, wanted bool
 	over          bool
+	served        Served // until over
 }
 
 // fleetRun drives the traffic of one run in the fleet's time.
@@ -53,17 +56,13 @@ type fleetRun struct {
 	fleet     *Fleet
 	t         Traffic
 	start     time.Duration
-	served    []Served
 	byID      map[int]*fleetRequest
 	scheduler *traffic.Scheduler
 }
 
 // begin starts a run now.
 func (f *Fleet) begin(t Traffic) {
-	r := &fleetRun{fleet: f, t: t, start: f.now, byID: map[int]*fleetRequest{}, served: make([]Served, len(t.Times))}
-	for i := range r.served {
-		r.served[i].Index, r.served[i].Planned = i, -1
-	}
+	r := &fleetRun{fleet: f, t: t, start: f.now, byID: map[int]*fleetRequest{}}
 	f.run, f.err = r, nil
 	for _, n := range f.servers {
 		n.notes = nil
@@ -112,25 +111,19 @@ func (r *fleetRun) note() {
 // Send implements traffic.Driver. It submits a request to its servers.
 func (r *fleetRun) Send(req traffic.Request) {
 	f := r.fleet
-	at := req.Index
-	if r.t.Times == nil {
-		at = len(r.served)
-		r.served = append(r.served, Served{Index: req.Index})
-	}
-	s := &r.served[at]
-	s.Planned = req.Planned
-	a, err := r.t.Request(s.Index)
+	a, err := r.t.Request(req.Index)
 	if err != nil {
 		f.err = err
 		return
 	}
-	q := &fleetRequest{id: f.submitted, index: at, input: a.Input, output: a.Output, ids: a.Prompt}
+	q := &fleetRequest{id: f.submitted, input: a.Input, output: a.Output, ids: a.Prompt}
+	sent := f.now - r.start
+	q.served = Served{Index: req.Index, Planned: req.Planned, Sent: sent, Input: a.Input}
+	q.served.Arrival, q.served.Tokens = sent, make([]time.Duration, 0, max(a.Output, 0))
 	p, d := f.spec.Pick(f.submitted)
 	f.submitted++
 	q.decode = f.decode[d]
 	r.byID[q.id] = q
-	s.Sent, s.Input = f.now-r.start, a.Input
-	s.Arrival, s.Tokens = s.Sent, make([]time.Duration, 0, max(a.Output, 0))
 	if r.t.Timeout > 0 {
 		f.unless(f.now+r.t.Timeout, func() { r.giveUp(q) })
 	}
@@ -150,7 +143,7 @@ func (r *fleetRun) Send(req traffic.Request) {
 
 // token records a generated token.
 func (r *fleetRun) token(q *fleetRequest, ev Event) {
-	s := &r.served[q.index]
+	s := &q.served
 	s.Tokens, s.Cached = append(s.Tokens, r.fleet.now-r.start), ev.Cached
 	if ev.Last {
 		r.end(q, nil)
@@ -175,10 +168,10 @@ func (r *fleetRun) giveUp(q *fleetRequest) {
 
 // end removes a request from its servers and starts the next one.
 func (r *fleetRun) end(q *fleetRequest, err error) {
-	s := &r.served[q.index]
+	s := q.served
 	s.Done, s.Err = r.fleet.now-r.start, err
-	q.over = true
-	q.ids = nil
+	q.over, q.ids, q.served = true, nil, Served{}
+	r.t.Ended(s)
 	if err == nil {
 		delete(r.byID, q.id)
 		r.scheduler.Ended(s.Index, s.Done)

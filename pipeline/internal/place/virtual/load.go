@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"sync"
 	"time"
 
@@ -91,9 +90,9 @@ type asked struct {
 }
 
 // Serve implements load.Model.
-func (m client) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Request, error) {
-	var wanted []asked
-	served, err := m.fleet.Serve(ctx, model.Traffic{
+func (m client) Serve(ctx context.Context, t load.ModelTraffic) error {
+	inFlight := map[int]asked{}
+	err := m.fleet.Serve(ctx, model.Traffic{
 		Plan: t.Plan, Timeout: t.Timeout,
 		Request: func(i int) (model.Arrival, error) {
 			r, err := t.Request(i)
@@ -101,30 +100,22 @@ func (m client) Serve(ctx context.Context, t load.ModelTraffic) ([]record.Reques
 				return model.Arrival{}, err
 			}
 			n, finish := model.Answer(r.Prompt, r.Want, 0, r.IgnoreEOS)
-			for len(wanted) <= i {
-				wanted = append(wanted, asked{})
-			}
-			wanted[i] = asked{r.Want, finish}
+			inFlight[i] = asked{r.Want, finish}
 			return model.Arrival{Input: len(r.Prompt), Output: n, Prompt: r.Prompt}, nil
+		},
+		Ended: func(s model.Served) {
+			t.Ended(m.record(s, inFlight[s.Index]))
+			delete(inFlight, s.Index)
 		},
 	})
 	m.machine.advanceTo(m.fleet.began.Add(m.fleet.Now()))
-	if err != nil {
-		return nil, err
-	}
-	out := make([]record.Request, len(served))
-	for i, s := range served {
-		out[i] = m.record(s.Index, s, wanted[s.Index])
-		served[i].Tokens = nil // in the record now: the times of a million requests are not held twice
-	}
-	slices.SortFunc(out, func(a, b record.Request) int { return a.Index - b.Index })
-	return out, nil
+	return err
 }
 
 // record records a response as the load generator does.
-func (m client) record(i int, s model.Served, a asked) record.Request {
+func (m client) record(s model.Served, a asked) record.Request {
 	q := record.Request{
-		Index: i, Planned: int64(s.Planned), Sent: int64(s.Sent), Headers: -1, Done: int64(s.Done), PromptTokens: s.Input,
+		Index: s.Index, Planned: int64(s.Planned), Sent: int64(s.Sent), Headers: -1, Done: int64(s.Done), PromptTokens: s.Input,
 		WantTokens: a.want, OutputTokens: len(s.Tokens), CachedTokens: -1, Status: 200, Finish: a.finish,
 		Events: make([]record.Event, 0, len(s.Tokens)),
 	}
