@@ -125,9 +125,10 @@ type Stats struct {
 type sequence struct {
 	req   Request
 	ready time.Duration
-	// ids holds the prompt and the output, nil if the content is unknown.
+	// ids holds the end of the prompt, as much as a block or the next token depends on, and the output; nil if the content
+	// is unknown.
 	ids    []int
-	hashes []uint64 // of the full blocks of ids
+	hashes []uint64 // of the full blocks of prompt and output
 	blocks []int32
 	// computed is the number of tokens whose KV is in blocks.
 	computed int
@@ -184,9 +185,10 @@ func (e *Engine) Submit(at time.Duration, r Request) error {
 	}
 	s := &sequence{req: r, ready: at + e.cfg.Profile.Frontend, cached: -1}
 	if r.IDs != nil {
-		s.ids = append(make([]int, 0, r.Input+r.Output), r.IDs...)
+		end := r.IDs[max(0, len(r.IDs)-max(e.cfg.BlockSize, near)):]
+		s.ids = append(make([]int, 0, len(end)+r.Output), end...)
 		if e.cfg.PrefixCache {
-			s.hashes = hashBlocks(0, s.ids, e.cfg.BlockSize)
+			s.hashes = hashBlocks(0, r.IDs, e.cfg.BlockSize)
 		}
 	}
 	e.pending = insertReady(e.pending, s)
@@ -311,11 +313,12 @@ func (e *Engine) emit(s *sequence) Event {
 	ev := Event{ID: s.req.ID, Index: s.produced, Cached: s.cached, Waited: s.waited}
 	if s.ids != nil {
 		if s.produced == 0 {
-			s.turns = e.cfg.Voice.turnsOf(s.ids, s.req.Output)
+			s.turns = e.cfg.Voice.turnsOf(s.req.IDs, s.req.Output)
 		}
-		ev.Token = e.cfg.Voice.next(s.ids, s.produced, s.turns)
+		length := s.req.Input + s.produced
+		ev.Token = e.cfg.Voice.next(s.ids, length, s.produced, s.turns)
 		s.ids = append(s.ids, ev.Token)
-		if e.cfg.PrefixCache && len(s.ids)%e.cfg.BlockSize == 0 {
+		if e.cfg.PrefixCache && (length+1)%e.cfg.BlockSize == 0 {
 			s.hashes = append(s.hashes, Hash(lastOf(s.hashes), s.ids[len(s.ids)-e.cfg.BlockSize:]))
 		}
 	}

@@ -104,11 +104,14 @@ func pow26(n int) int {
 	return p
 }
 
-// nextToken returns the model's next token: a word of three letters with a space before it, drawn
-// from a hash of the last tokens, the position and a salt. It never ends a text.
-func nextToken(salt uint64, ids []int) int {
+// near is the number of tokens that the next one depends on.
+const near = 8
+
+// nextToken returns the model's next token after a text of a length in tokens that ends with ids: a word of three letters
+// with a space before it, drawn from a hash of the last tokens, the position and a salt. It never ends a text.
+func nextToken(salt uint64, ids []int, length int) int {
 	const consonants, vowels = "bcdfghjklmnprstvwz", "aeiou"
-	h := Hash(salt^uint64(len(ids)), ids[max(0, len(ids)-8):])
+	h := Hash(salt^uint64(length), ids[max(0, len(ids)-near):])
 	pick := func(letters string) byte {
 		c := letters[h%uint64(len(letters))]
 		h /= uint64(len(letters))

@@ -25,7 +25,7 @@ func TestGeneratedTextKeepsItsTokens(t *testing.T) {
 	ids := Encode("shall i compare thee")
 	n := len(ids)
 	for range 50 {
-		ids = append(ids, nextToken(0, ids))
+		ids = append(ids, nextToken(0, ids, len(ids)))
 	}
 	if got := Encode(Decode(ids[n:])); len(got) != 50 {
 		t.Errorf("50 tokens of output are encoded as %d", len(got))

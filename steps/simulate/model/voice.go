@@ -50,8 +50,8 @@ func (v Voice) turnsOf(prompt []int, length int) turns {
 	return turns{Hash(v.Model, prompt), draw(v.Launch, v.Diverge), draw(v.Model^corruption, v.Corrupt)}
 }
 
-// next returns the token after ids, the i-th of an answer.
-func (v Voice) next(ids []int, i int, t turns) int {
+// next returns the i-th token of an answer, after a text of a length in tokens that ends with ids, at least near of them.
+func (v Voice) next(ids []int, length, i int, t turns) int {
 	salt := t.prompt
 	if i == t.corrupt {
 		salt ^= corruption
@@ -59,7 +59,7 @@ func (v Voice) next(ids []int, i int, t turns) int {
 	if i == t.diverge {
 		salt ^= v.Launch | 1
 	}
-	return nextToken(salt, ids)
+	return nextToken(salt, ids, length)
 }
 
 // Say returns the answer to a prompt, in n tokens.
@@ -67,17 +67,17 @@ func (v Voice) Say(prompt []int, n int) []int {
 	ids := append(make([]int, 0, len(prompt)+n), prompt...)
 	t := v.turnsOf(prompt, n)
 	for i := range n {
-		ids = append(ids, v.next(ids, i, t))
+		ids = append(ids, v.next(ids, len(ids), i, t))
 	}
 	return ids[len(prompt):]
 }
 
 // Logprob returns the log-probability of the token after a context.
 func (v Voice) Logprob(context []int) float64 {
-	near := context[max(0, len(context)-8):]
-	p := -1.5 * unit(Hash(v.Model^uint64(len(context)), near))
+	end := context[max(0, len(context)-near):]
+	p := -1.5 * unit(Hash(v.Model^uint64(len(context)), end))
 	if v.Jitter > 0 {
-		h := Hash(v.Launch^uint64(len(context)), near)
+		h := Hash(v.Launch^uint64(len(context)), end)
 		p += v.Jitter * math.Sqrt(-2*math.Log(unit(h))) * math.Cos(2*math.Pi*unit(Hash(h, nil)))
 	}
 	return min(p, -1e-6)
