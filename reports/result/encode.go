@@ -20,7 +20,7 @@ func Encode(w io.Writer, doc *Document) error {
 	if path, ok := nonFinite(reflect.ValueOf(doc)); ok {
 		return fmt.Errorf("encode result: %s is not a finite number: leave a metric without data out of its map", path)
 	}
-	fillLists(reflect.ValueOf(doc).Elem())
+	Complete(doc)
 	lines := newLayout(w)
 	// The first version of encoding/json would hold several copies of all of its output.
 	if err := json.MarshalWrite(lines, doc, jsonv1.DefaultOptionsV1()); err != nil {
@@ -31,6 +31,10 @@ func Encode(w io.Writer, doc *Document) error {
 	}
 	return nil
 }
+
+// Complete makes the required lists of doc that are nil empty, as Encode does. A document that is complete can be encoded
+// while it is read elsewhere.
+func Complete(doc *Document) { fillLists(reflect.ValueOf(doc).Elem()) }
 
 // nonFinite finds a NaN or an infinity in v and returns the path to it.
 func nonFinite(v reflect.Value) (path string, found bool) {

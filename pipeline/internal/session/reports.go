@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -38,12 +39,9 @@ func (s *session) writeAll(doc *result.Document) (written, warnings []string, er
 			warnings = append(warnings, fmt.Sprintf("%s was not written: %v", what, err))
 		}
 	}
-	for _, f := range s.opt.Formats.Kept() {
-		file := f.File()
-		failed := s.dir.WriteFile(file, func(w io.Writer) error {
-			return publish.Contained(func() error { return f.Document(w, doc, reports.Options{}) })
-		})
-		switch {
+	kept := s.opt.Formats.Kept()
+	for i, failed := range s.writeKept(kept, doc) {
+		switch file := kept[i].File(); {
 		case failed == nil:
 			written = append(written, filepath.Join(s.dir.Path(), file))
 		case file == store.ResultsFile:
@@ -62,6 +60,25 @@ func (s *session) writeAll(doc *result.Document) (written, warnings []string, er
 	}
 	missed("the step summary", publish.Contained(func() error { return s.summaries(doc) }))
 	return written, warnings, err
+}
+
+// writeKept writes a document in formats, two at a time, since each takes memory. It returns the error of each.
+func (s *session) writeKept(formats []reports.Format, doc *result.Document) []error {
+	result.Complete(doc)
+	failed := make([]error, len(formats))
+	var all sync.WaitGroup
+	free := make(chan struct{}, 2)
+	for i, f := range formats {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			failed[i] = s.dir.WriteFile(f.File(), func(w io.Writer) error {
+				return publish.Contained(func() error { return f.Document(w, doc, reports.Options{}) })
+			})
+		})
+	}
+	all.Wait()
+	return failed
 }
 
 // summaries writes the runner's step summary, from the file's summary blocks if there are any.
