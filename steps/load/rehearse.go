@@ -55,7 +55,7 @@ func Rehearse(ctx context.Context, opt Options, m Model) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	d.hashed.Go(func() { d.hash, d.asked = dataset.Hash(d.prompts, d.prompt) }) // while the model serves
+	d.hashed.Go(d.drawAll) // while the model serves
 	defer d.hashed.Wait()
 	var got Result
 	if opt.Workload.Warmup > 0 {
@@ -83,15 +83,21 @@ type drawn struct {
 	src      dataset.Source
 	seeds    dataset.Seeds
 	schedule []time.Duration
-	// prompts is the number of prompts that identify the run. The first ones are kept, others are drawn again whenever they are
-	// needed: those of a million requests would take gigabytes.
-	prompts  int
-	kept     []dataset.Prompt
 	sessions *sessions
-	// hash and asked are what dataset.Hash returns for the prompts, once hashed is done.
-	hash   string
-	asked  []uint32
-	hashed sync.WaitGroup
+	// prompts is the number of prompts that identify the run. hash and asked are what dataset.Hash returns for them, once hashed
+	// is done.
+	prompts int
+	hash    string
+	asked   []uint32
+	hashed  sync.WaitGroup
+
+	// The first prompts are kept, others are drawn again whenever they are needed: those of a million requests would take
+	// gigabytes. All that will be kept are once full is set.
+	mu     sync.Mutex
+	more   sync.Cond // kept or full has changed
+	kept   []dataset.Prompt
+	tokens int
+	full   bool
 }
 
 func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
@@ -107,6 +113,7 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 			"conversations with real_answers cannot be rehearsed: a model of answers has no words; leave real_answers out, or run with --simulate")
 	}
 	d := &drawn{opt: opt, model: m, seeds: opt.seeds()}
+	d.more.L = &d.mu
 	d.src, err = source(ctx, opt, corpusOf(e, m.Tokenize(dataset.Text())), func(_ context.Context, texts []string) ([][]int, error) {
 		out := make([][]int, len(texts))
 		for i, text := range texts {
@@ -127,12 +134,31 @@ func draw(ctx context.Context, opt Options, m Model) (*drawn, error) {
 	if d.prompts = n; n == 0 {
 		d.prompts = hashedPrompts
 	}
-	for tokens := 0; len(d.kept) < d.prompts && tokens < keptTokens; {
-		p := d.src.Prompt(len(d.kept), d.seeds)
-		tokens += max(len(p.IDs), len(p.Text), len(p.Messages)) + promptTokens
+	return d, nil
+}
+
+// drawAll draws the prompts that identify the run, in their order, keeps the first ones and hashes all.
+func (d *drawn) drawAll() {
+	d.hash, d.asked = dataset.Hash(d.prompts, func(i int) dataset.Prompt {
+		p := d.src.Prompt(i, d.seeds)
+		d.keep(p)
+		return p
+	})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.full = true
+	d.more.Broadcast()
+}
+
+// keep keeps the next prompt if there is room.
+func (d *drawn) keep(p dataset.Prompt) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.full = d.tokens >= keptTokens; !d.full {
+		d.tokens += max(len(p.IDs), len(p.Text), len(p.Messages)) + promptTokens
 		d.kept = append(d.kept, p)
 	}
-	return d, nil
+	d.more.Broadcast()
 }
 
 // keptTokens is the number of tokens of prompts, or of bytes of their text, that a rehearsal keeps. Each prompt counts as
@@ -142,10 +168,16 @@ const (
 	promptTokens = 16
 )
 
-// prompt returns prompt i of the measured requests.
+// prompt returns prompt i of the measured requests, and waits for it if it will be kept.
 func (d *drawn) prompt(i int) dataset.Prompt {
-	if i < len(d.kept) {
-		return d.kept[i]
+	d.mu.Lock()
+	for i >= len(d.kept) && !d.full {
+		d.more.Wait()
+	}
+	kept := d.kept
+	d.mu.Unlock()
+	if i < len(kept) {
+		return kept[i]
 	}
 	return d.src.Prompt(i, d.seeds)
 }
