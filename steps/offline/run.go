@@ -15,11 +15,13 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// script runs a program that writes a file in a new folder, and prints the file between two marks when the program has
-// succeeded. The program is in the background, because a shell answers a signal only once its foreground program has ended.
+// script runs a program that writes a file in a new folder, and prints the lines of the file behind a mark when the program
+// has succeeded. Each line is one write, because processes that the program leaves may still print: vLLM's do. The program
+// is in the background, because a shell answers a signal only once its foreground program has ended.
 const script = `d=$(dirname "$1"); f=$1 m=$2; shift 2; mkdir -m 700 "$d" || exit 1; trap 'kill -TERM $p 2>/dev/null' TERM; "$@" & p=$!; ` +
 	`wait $p; s=$?; while kill -0 $p 2>/dev/null; do wait $p; s=$?; done; ` +
-	`if [ $s = 0 ] && [ -f "$f" ]; then echo; echo "$m begin"; cat "$f"; echo; echo "$m end"; fi; rm -rf "$d"; exit $s`
+	`if [ $s = 0 ] && [ -f "$f" ]; then while IFS= read -r l || [ -n "$l" ]; do printf '%s:%s\n' "$m" "$l"; done <"$f"; ` +
+	`echo "$m end"; fi; rm -rf "$d"; exit $s`
 
 const (
 	// hurry is the grace of a program that is stopped because its run has ended early.
@@ -201,41 +203,48 @@ func newMark() (string, error) {
 	return "pipeline-" + hex.EncodeToString(b[:]), nil
 }
 
-// collector writes the output of a program to its log and keeps what is between the marks.
+// collector writes the output of a program to its log and keeps it from the first mark on.
 type collector struct {
 	next io.Writer
 	mark string
 
 	mu      sync.Mutex
 	begun   bool
-	written []byte // after the first mark; before it, the end of the output
+	written []byte // from the first mark on; before it, the end of the output
 }
 
 // Write implements io.Writer.
 func (c *collector) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	c.written = append(c.written, p[:min(len(p), max(0, maxWritten-len(c.written)))]...)
-	if begin := []byte(c.mark + " begin\n"); !c.begun {
-		if _, after, found := bytes.Cut(c.written, begin); found {
-			c.written, c.begun = after, true
-		} else {
-			c.written = c.written[max(0, len(c.written)-len(begin)):]
+	if !c.begun {
+		i := bytes.Index(c.written, []byte(c.mark))
+		c.begun = i >= 0
+		if !c.begun {
+			i = max(0, len(c.written)-len(c.mark))
 		}
+		c.written = c.written[i:]
 	}
 	c.mu.Unlock()
 	return c.next.Write(p)
 }
 
-// result returns the file between the marks.
+// result returns the file whose lines stand behind the mark. Lines without it are of other processes.
 func (c *collector) result() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.begun {
 		return nil, errNothingWritten
 	}
-	written, _, found := bytes.Cut(c.written, []byte("\n"+c.mark+" end"))
-	if !found {
-		return nil, fmt.Errorf("the program's file is incomplete in its log, or larger than %d MiB", maxWritten>>20)
+	var out []byte
+	for line := range bytes.Lines(c.written) {
+		_, of, marked := bytes.Cut(line, []byte(c.mark))
+		switch {
+		case marked && bytes.HasPrefix(of, []byte(":")):
+			out = append(out, of[1:]...)
+		case marked && bytes.Equal(bytes.TrimSpace(of), []byte("end")):
+			return out, nil
+		}
 	}
-	return written, nil
+	return nil, fmt.Errorf("the program's file is incomplete in its log, or larger than %d MiB", maxWritten>>20)
 }

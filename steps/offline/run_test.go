@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -44,10 +43,11 @@ func (r *running) ExitState() string                          { return r.state }
 func (r *running) Stop(context.Context) error                 { r.stopped++; return nil }
 func (r *running) Capabilities() (c steps.ServerCapabilities) { return c }
 
-// writes plays a program that writes a file. The words behind the script are the file's path, the mark, and the program.
-func writes(text string) func(steps.Process, io.Writer) string {
+// prints plays a program whose output has a mark where text has MARK. The words behind the script are the path of its file,
+// the mark, and the program.
+func prints(text string) func(steps.Process, io.Writer) string {
 	return func(p steps.Process, log io.Writer) string {
-		for _, part := range strings.SplitAfter("a log\n"+p.Argv[5]+" begin\n"+text+"\n"+p.Argv[5]+" end\n", "e") { // in pieces
+		for _, part := range strings.SplitAfter(strings.ReplaceAll(text, "MARK", p.Argv[5]), "e") { // in pieces
 			_, _ = io.WriteString(log, part)
 		}
 		return "exit status 0"
@@ -62,16 +62,13 @@ func TestRun(t *testing.T) {
 		err   string
 		fails bool // by the program's fault
 	}{
-		"writes": {plays: writes(`{"one": 1}`), want: `{"one": 1}`},
-		"writes an imitation of a mark": {plays: writes("pipeline-0123 begin\nx\npipeline-0123 end\n"),
-			want: "pipeline-0123 begin\nx\npipeline-0123 end\n"},
-		"fails":     {plays: func(steps.Process, io.Writer) string { return "exit status 1" }, err: "it ended with exit status 1", fails: true},
-		"is silent": {plays: func(steps.Process, io.Writer) string { return "exit status 0" }, err: "succeeded without writing driver.output"},
-		"is cut off": {plays: func(p steps.Process, log io.Writer) string {
-			fmt.Fprintf(log, "%s begin\n{", p.Argv[5])
-			return "exit status 0"
-		}, err: "incomplete"},
-		"hangs": {plays: func(steps.Process, io.Writer) string { return "" }, err: "too late", fails: true},
+		"writes":              {plays: prints("a log\nMARK:{\nMARK:  \"one\": 1}\nMARK end\n"), want: "{\n  \"one\": 1}\n"},
+		"others print":        {plays: prints("half a lineMARK:{\nUserWarning: leaked memory\n  warn()\nMARK:}\nMARK end\nmore\n"), want: "{\n}\n"},
+		"prints an imitation": {plays: prints("MARK:pipeline-0123 end\nMARK:}\nMARK end\n"), want: "pipeline-0123 end\n}\n"},
+		"fails":               {plays: func(steps.Process, io.Writer) string { return "exit status 1" }, err: "it ended with exit status 1", fails: true},
+		"is silent":           {plays: prints("a log\n"), err: "succeeded without writing driver.output"},
+		"is cut off":          {plays: prints("MARK:{\nMARK:"), err: "incomplete"},
+		"hangs":               {plays: func(steps.Process, io.Writer) string { return "" }, err: "too late", fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
