@@ -377,9 +377,8 @@ func (a *app) runError(ctx context.Context, cfg *lang.Config, err error) error {
 
 // misused reports whether the command was given something that it cannot work on.
 func misused(err error) bool {
-	return slices.ContainsFunc([]error{engine.ErrPlanChanged, session.ErrJudged, store.ErrNotEmpty, store.ErrNotRun}, func(misuse error) bool {
-		return errors.Is(err, misuse)
-	})
+	misuses := []error{engine.ErrPlanChanged, session.ErrJudged, store.ErrNotEmpty, store.ErrNotRun, store.ErrLocked}
+	return slices.ContainsFunc(misuses, func(misuse error) bool { return errors.Is(err, misuse) })
 }
 
 // byConfiguration reports whether a run has no result because of its configuration.

@@ -36,8 +36,8 @@ var (
 	ErrNotEmpty = errors.New("directory is not empty")
 	// ErrNotRun means that a directory contains no run.
 	ErrNotRun = errors.New("not a run directory")
-	// errLocked means that another process uses the directory.
-	errLocked = errors.New("another run is using the directory")
+	// ErrLocked means that another process uses the directory.
+	ErrLocked = errors.New("another run is using the directory")
 )
 
 // Dir is a run directory.
@@ -54,6 +54,8 @@ type Dir struct {
 func Create(path string, redact *event.Redactor) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return nil, fmt.Errorf("create the run directory: %w: name a place that you may write to with --out", err)
+	} else if at, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, syscall.ENOTDIR) {
+		return nil, fmt.Errorf("create the run directory: %w: %s is a file: choose another --out", ErrNotRun, at.Path)
 	} else if err != nil {
 		return nil, fmt.Errorf("create the run directory: %w", misnamed(err))
 	}
@@ -61,7 +63,11 @@ func Create(path string, redact *event.Redactor) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(d.checkEmpty(), d.takeLock()); err != nil {
+	// What another run is writing must not be called what a run has left.
+	if err := d.takeLock(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	if err := d.checkEmpty(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	for _, sub := range []string{recordsDir, logsDir, sourceDir} {
@@ -165,7 +171,7 @@ func (d *Dir) takeLock() error {
 		return fmt.Errorf("lock the run directory: %w", err)
 	}
 	if !ok {
-		return fmt.Errorf("%s: %w: wait for it, or choose another --out", d.path, errLocked)
+		return fmt.Errorf("%s: %w: wait for it, or choose another --out", d.path, ErrLocked)
 	}
 	return nil
 }

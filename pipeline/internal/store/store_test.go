@@ -84,6 +84,11 @@ func TestCreateRefusesWhatIsNotEmpty(t *testing.T) {
 	if _, err := Create(other, nil); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "thesis.doc") {
 		t.Errorf("a folder with files: %v", err)
 	}
+	for _, path := range []string{"thesis.doc", filepath.Join("thesis.doc", "run")} {
+		if _, err := Create(filepath.Join(other, path), nil); !errors.Is(err, ErrNotRun) || !strings.Contains(err.Error(), "another --out") {
+			t.Errorf("a file as the directory of a new run: %v", err)
+		}
+	}
 	if _, err := openRun(other, nil); !errors.Is(err, ErrNotRun) {
 		t.Errorf("open what is no run: %v", err)
 	}
@@ -95,8 +100,11 @@ func TestLock(t *testing.T) {
 	if err := d.WriteJSON(PlanFile, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Resume(path, nil); !errors.Is(err, errLocked) {
+	if _, err := Resume(path, nil); !errors.Is(err, ErrLocked) {
 		t.Errorf("resume of a running run: %v", err)
+	}
+	if _, err := Create(path, nil); !errors.Is(err, ErrLocked) || strings.Contains(err.Error(), "--resume") {
+		t.Errorf("a second run in the directory of a running one: %v", err)
 	}
 	if r, err := openRun(path, nil); err != nil {
 		t.Errorf("read a running run: %v", err)
