@@ -2,6 +2,7 @@ package load
 
 import (
 	"strconv"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -124,13 +125,17 @@ func (t *textSum) rune(r rune, b []byte) {
 	}
 }
 
-// invisible reports whether a character is not visible: spaces, controls and marks without width.
+// invisible reports whether a character is not visible: spaces, controls, and what a font draws as nothing.
 func invisible(r rune) bool {
 	switch {
-	case r <= ' ', r >= 0x7f && r <= 0xa0, r == 0xad, r == 0x1680, r == 0x3000, r == 0xfeff:
+	case r <= ' ', r >= 0x7f && r <= 0xa0, r == 0xad:
+		return true
+	case r < 0x34f, r > 0x3164 && r < 0xfe00: // nearly all text
+		return false
+	case r == 0x2800: // a braille cell without dots
 		return true
 	}
-	return r >= 0x2000 && r <= 0x200f || r >= 0x2028 && r <= 0x202f || r >= 0x205f && r <= 0x206f
+	return unicode.In(r, unicode.Cf, unicode.Z, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 // escapes maps JSON's short escapes to their characters.

@@ -53,6 +53,8 @@ func TestFirstText(t *testing.T) {
 		{"an empty token", endpointCompletions, []string{completion("", 1, ""), completion("ab", 2, "length")}, 2, 1, 2},
 		{"spaces", endpointCompletions, []string{completion(" ", 1, ""), completion("\n\t", 2, ""), completion("\u200b", 3, ""),
 			completion("ab", 4, "length")}, 4, 3, 2},
+		{"letters without a shape", endpointCompletions, []string{completion("\u2800", 1, ""), completion("\u3164\ufe0f", 2, ""),
+			completion("\U000e0061", 3, ""), completion("\u05d0\u4f60", 4, "length")}, 4, 3, 2},
 		{"escaped spaces", endpointCompletions, []string{strings.Replace(completion("X", 1, ""), "X", `\u00a0\u0020`, 1),
 			completion("é", 2, "length")}, 2, 1, 1},
 		{"nothing but blanks", endpointCompletions, []string{completion("", 1, ""), completion(" ", 2, "length")}, 1, 0, 0},

@@ -48,6 +48,9 @@ const (
 	// repeatedShare is the difference of the shares of requests whose answer another prompt got, too. Short
 	// answers (yes, no, a number) repeat alike on both sides.
 	repeatedShare = 0.25
+	// cannedShare and cannedErrors hold instead for whole answers of movedCharacters that one side repeats and the other,
+	// up to neverRepeated, does not: a model that answers each prompt otherwise has no such answers.
+	cannedShare, cannedErrors, neverRepeated = 0.03, 4, 0.01
 	// leastMoved is the smallest number of moved answers; a swap has two. Long greedy answers that only one
 	// prompt gets on each side do not swap by chance.
 	leastMoved = 2
@@ -389,7 +392,31 @@ func (p *runPair) repeated() (d result.RequestDifference, differs bool) {
 			return d, true
 		}
 	}
-	return d, false
+	return p.canned()
+}
+
+// canned compares the shares of long answers that another prompt got, too, where one side repeats none. Each prompt
+// counts once: answers to it repeat in every repeat.
+func (p *runPair) canned() (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.RepeatedAnswers, Repeat: p.Repeat}
+	var use []int
+	seen := map[uint32]bool{0: true}
+	for i := range p.index {
+		b, h := p.base[i], p.head[i]
+		if b.known && h.known && min(b.chars, h.chars) >= movedCharacters && !seen[b.asked] {
+			use, seen[b.asked] = append(use, i), true
+		}
+	}
+	if len(use) < leastRequests {
+		return d, false
+	}
+	of := parts[0].of
+	d.Base, d.Head = shareRepeated(p.base, use, of), shareRepeated(p.head, use, of)
+	se := math.Sqrt((d.Base*(1-d.Base) + d.Head*(1-d.Head)) / float64(len(use)))
+	d.Text = fmt.Sprintf("answers of %d characters or more that another prompt got, too: base %.1f %%, head %.1f %%", movedCharacters,
+		100*d.Base, 100*d.Head)
+	difference := math.Abs(d.Head - d.Base)
+	return d, min(d.Base, d.Head) <= neverRepeated && difference > cannedShare && difference > cannedErrors*se
 }
 
 // shareRepeated returns the share of requests for which a part of the answer is that of another prompt's.

@@ -314,3 +314,36 @@ func TestOnePromptCountsOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestCannedAnswers: a side that gives one long answer to each tenth prompt did less for it, if the other side never
+// does. Short answers, and prompts of which both sides answer several alike, show nothing.
+func TestCannedAnswers(t *testing.T) {
+	const busy = "The server is busy at the moment. Please try again in a little while."
+	side := func(text string, one int) *result.Cell {
+		return cell("0.7", 3, func(repeat int) []record.Request {
+			return answered(200, func(i int) string { return greedyText(i + 1000*repeat) }, func(i int, q *asked) {
+				if q.Asked += uint32(1000 * repeat); i%10 < one {
+					q.text = text
+				}
+			})
+		})
+	}
+	for name, tt := range map[string]struct {
+		base, head *result.Cell
+		want       bool
+	}{
+		"one in ten":               {side(busy, 0), side(busy, 1), true},
+		"one in ten of the base":   {side(busy, 1), side(busy, 0), true},
+		"none":                     {side(busy, 0), side(busy, 0), false},
+		"short answers":            {side("yes", 0), side("yes", 1), false},
+		"both sides, not as often": {side(busy, 1), side(busy, 2), false},
+	} {
+		got, _ := CompareRequests("benchmark.b", tt.base, tt.head)
+		found := slices.ContainsFunc(got.Differences, func(d result.RequestDifference) bool {
+			return d.What == result.RepeatedAnswers && !d.Shown
+		})
+		if found != tt.want {
+			t.Errorf("%s: %+v", name, got.Differences)
+		}
+	}
+}
