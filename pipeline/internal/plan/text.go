@@ -12,6 +12,7 @@ import (
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/reports/term"
+	"github.com/servegate/pipeline/steps"
 )
 
 // assumedSpreads are the standard deviations of ln(head/base) over pairs for which the detectable change is
@@ -93,6 +94,15 @@ func writeBenchmark(w io.Writer, b Benchmark) {
 	}
 	for _, a := range b.Axes {
 		fmt.Fprintf(w, "  %s\t%s\n", term.Escape(a.Name), term.Escape(strings.Join(a.Values, "  ")))
+	}
+	commands := map[string]bool{}
+	for _, c := range b.Cells {
+		if d := c.Workload.Driver; d != nil && d.Kind == steps.DriverOffline {
+			if text := strings.Join(d.Command, " "); !commands[text] {
+				commands[text] = true
+				fmt.Fprintf(w, "  {command}\t%s\n", term.Escape(text))
+			}
+		}
 	}
 	searches := map[string]bool{}
 	for _, c := range b.Cells {
