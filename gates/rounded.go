@@ -119,11 +119,10 @@ func same(a, b float64) bool { return b-a <= alike*math.Max(math.Abs(a), math.Ab
 
 // rounded returns the rounding as a bias of the mean if n differences spread by less than rounding alone would
 // spread them, because all may then have the same error. It sets their spread to that of rounding, and the p
-// values to those for the least favourable bias. Bounds must be wider by the bias. Digits that only float64 has were
-// not rounded by a printer.
+// values to those for the least favourable bias. Bounds must be wider by the bias.
 func (s *Statistic) rounded(r Rounding, n float64) (bias float64) {
 	equal := s.Exact && s.Greater == s.Less
-	if s.Noise.SD >= r.SD || equal && !r.Printed || r.SD <= rounding*math.Abs(s.Shift) {
+	if s.Noise.SD >= r.SD || equal && !r.Printed {
 		return 0
 	}
 	s.Rounded, s.Exact = true, false

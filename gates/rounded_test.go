@@ -52,18 +52,6 @@ func TestConstantSamplesDecide(t *testing.T) {
 	}
 }
 
-// A float64 with all its digits was not printed with few: values without spread are exact, and nobody is told of digits.
-func TestDigitsOfFloat64AreNotRounded(t *testing.T) {
-	for _, test := range []*gates.Test{gates.PairedTTest, gates.Welch} {
-		c := constantSides(t, 0.1, 0.1*math.Exp(0.07), 0, 6)
-		c.Test = test
-		d := judge(t, gates.Family{Comparisons: []gates.Comparison{c}}).Comparisons[0]
-		if !d.Outcome.Exact || d.Verdict != gates.Regression || !strings.Contains(strings.Join(d.Warnings, " "), "taken as exact") {
-			t.Errorf("by %s: exact %v, %s, %q", test, d.Outcome.Exact, d.Verdict, d.Warnings)
-		}
-	}
-}
-
 // Two launches have one degree of freedom, which does not show that 1 is not 4.
 func TestTwoConstantPairsShowLittle(t *testing.T) {
 	c := constantSides(t, 1, 4, 1, 2)
