@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -165,12 +164,12 @@ func readPlan(run string) (*plan.Plan, error) {
 	if err != nil {
 		return nil, notRun(run, err)
 	}
-	var p plan.Plan
-	if err := json.Unmarshal(text, &p); err != nil {
+	p, err := plan.Read(text)
+	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", filepath.Join(run, store.PlanFile), err)
 	}
 	if p.Schema != plan.Schema {
 		return nil, fmt.Errorf("%s: schema %q is not %q, which this version reads", run, p.Schema, plan.Schema)
 	}
-	return &p, nil
+	return p, nil
 }

@@ -16,11 +16,11 @@ func storedPlan(t *testing.T, p *Plan) *Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out Plan
-	if err := json.Unmarshal(text, &out); err != nil {
+	out, err := Read(text)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return &out
+	return out
 }
 
 func TestContinue(t *testing.T) {

@@ -74,8 +74,8 @@ type Plan struct {
 	// Config is the evaluated file that the plan was made from; nil in a plan that was read from a run directory.
 	Config *config.Config `json:"-"`
 
-	// cells holds the positions of cells by their hashes. It is nil in a plan that was read from a file. A plan that was
-	// derived from another has those of the other, which may have more cells.
+	// cells holds the positions of cells by their hashes. A plan that was derived from another has those of the other, which may
+	// have more cells.
 	cells map[string]cellAt
 }
 

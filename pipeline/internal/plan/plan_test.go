@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -365,6 +366,30 @@ func TestTextGolden(t *testing.T) {
 	}
 	path := filepath.Join("testdata", "plan.txt")
 	golden.Equal(t, path, got.String())
+}
+
+// BenchmarkCells finds each of 1,000 cells of a plan that was read from a file.
+func BenchmarkCells(b *testing.B) {
+	rates := make([]float64, 500)
+	for i := range rates {
+		rates[i] = float64(i + 1)
+	}
+	built, diags := Build(configOf(6, rates...), Options{})
+	text, err := json.Marshal(built)
+	if diags.HasErrors() || err != nil {
+		b.Fatal(diags, err)
+	}
+	p, err := Read(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		for i := range p.Benchmarks[0].Cells {
+			if _, cell, ok := p.Cell(p.Benchmarks[0].Cells[i].Hash); !ok || cell.Hash != p.Benchmarks[0].Cells[i].Hash {
+				b.Fatalf("cell %d is not found", i)
+			}
+		}
+	}
 }
 
 // BenchmarkBuild plans a matrix of 1,000 cells.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -163,7 +164,7 @@ func (p *Plan) Cell(hash string) (Benchmark, Cell, bool) {
 			return b, b.Cells[at.cell], true
 		}
 	}
-	for i := range p.Benchmarks { // of a plan that was read, or derived from another
+	for i := range p.Benchmarks { // of a plan that was derived from another
 		for j := range p.Benchmarks[i].Cells {
 			if p.Benchmarks[i].Cells[j].Hash == hash {
 				return p.Benchmarks[i], p.Benchmarks[i].Cells[j], true
@@ -171,6 +172,16 @@ func (p *Plan) Cell(hash string) (Benchmark, Cell, bool) {
 		}
 	}
 	return Benchmark{}, Cell{}, false
+}
+
+// Read returns the plan in a text that json.Marshal made of one.
+func Read(text []byte) (*Plan, error) {
+	var p Plan
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil, err
+	}
+	p.cells = cellsOf(p.Benchmarks)
+	return &p, nil
 }
 
 // cellAt is the position of a cell in a plan.
