@@ -12,6 +12,7 @@ import (
 
 // TestFilesOfAB checks that the language takes every file that package ab writes in its tests, without a warning.
 func TestFilesOfAB(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("internal", "ab", "testdata", "*.hcl"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files: %v", err)
@@ -35,6 +36,7 @@ var (
 // TestPagesShowAB runs every comparison that the README and the guide show without its output: as they show it in virtual
 // time, and otherwise up to its plan.
 func TestPagesShowAB(t *testing.T) {
+	t.Parallel()
 	for page, want := range map[string]int{filepath.Join("..", "README.md"): 2, filepath.Join("..", "docs", "ab.md"): 3} {
 		text, err := os.ReadFile(page)
 		if err != nil {

@@ -95,6 +95,7 @@ var knowEngines = []string{"steps/vllm", "steps/sglang", "steps/openai", "steps/
 	"pipeline/internal/convert", "pipeline/internal/adopt", "gates/foreign"}
 
 func TestEngineNamesStayInTheirPackages(t *testing.T) {
+	t.Parallel()
 	known := func(pkg string) bool {
 		return slices.ContainsFunc(knowEngines, func(known string) bool { return below(pkg, known) })
 	}

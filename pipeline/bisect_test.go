@@ -45,6 +45,7 @@ func exampleIn(t *testing.T, dir string, subjects ...string) []string {
 // TestBisectExample: the example finds, in virtual time, the first commit of a repository, since
 // its simulated servers are slower in every build but that of the good end.
 func TestBisectExample(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	exampleIn(t, dir, "Begin", "First", "Second", "Third")
 	profiled(t, dir)
@@ -91,6 +92,7 @@ func under(t *testing.T, dir string) []string {
 // TestNightlyBisect: a night in which a series regressed writes into its issue which commit it was,
 // once.
 func TestNightlyBisect(t *testing.T) {
+	t.Parallel()
 	j := nightly(t)
 	var subjects []string
 	for night := range 25 {

@@ -43,6 +43,7 @@ type style struct {
 // TestPlainEnglish limits comments and messages that are hard to read: relative clauses in place of verbs, and negations
 // in place of statements.
 func TestPlainEnglish(t *testing.T) {
+	t.Parallel()
 	code, tests := style{perFile: map[string]int{}}, style{perFile: map[string]int{}}
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.Contains(path, "/testdata/") {

@@ -229,6 +229,7 @@ func TestPullRequestGetsTheResult(t *testing.T) {
 // TestLoosenedGates: what a pull request does to its own gates is said, and does not help it
 // where those of the base judge.
 func TestLoosenedGates(t *testing.T) {
+	t.Parallel()
 	j := newJob(t)
 	j.write(t, "base.pipeline.hcl", gate)
 	j.write(t, "gate.pipeline.hcl", strings.Replace(gate, `margin    = "30%"`, "margin    = \"90%\"\n  on_regression = \"warn\"", 1))
@@ -251,6 +252,7 @@ func TestLoosenedGates(t *testing.T) {
 // TestCommentOffersTheSearch: where the file can be searched with, the comment on a regression has
 // the command with both ends.
 func TestCommentOffersTheSearch(t *testing.T) {
+	t.Parallel()
 	j := newJob(t)
 	j.write(t, "gate.pipeline.hcl", `
 pipeline {
@@ -318,6 +320,7 @@ func TestRunnerCancels(t *testing.T) {
 // TestRunnerCancelsAWait: a stopped server's GPU does not give its memory back, which would
 // be waited for.
 func TestRunnerCancelsAWait(t *testing.T) {
+	t.Parallel()
 	j := newJob(t)
 	j.write(t, "gate.pipeline.hcl", strings.NewReplacer("  ready {", "  gpus = 1\n  ready {", "API_TOKEN",
 		"CUDA_VISIBLE_DEVICES = \"0\"\n    API_TOKEN").Replace(loadedGate))
@@ -420,6 +423,7 @@ func TestKilled(t *testing.T) {
 
 // TestDeadGitHub: the verdict alone sets the exit status.
 func TestDeadGitHub(t *testing.T) {
+	t.Parallel()
 	j := newJob(t)
 	j.hub.FailAlways("POST check", githubtest.Forbidden)
 	j.hub.FailAlways("POST status", githubtest.Fault{Status: http.StatusUnprocessableEntity})
@@ -438,6 +442,7 @@ func TestDeadGitHub(t *testing.T) {
 // TestForkIsPublishedByAnotherJob: the job on the fork posts nothing, the one of workflow_run
 // posts what it measured, and nothing that is not a result.
 func TestForkIsPublishedByAnotherJob(t *testing.T) {
+	t.Parallel()
 	j := newJob(t)
 	j.hub.AddPullRequest(githubtest.PullRequest{Number: 8, HeadSHA: headSHA, HeadRepo: "stranger/r", HeadBranch: "fix"})
 	j.write(t, "event.json", `{"number":8,"pull_request":{"number":8,"head":{"sha":"`+headSHA+

@@ -846,16 +846,3 @@ func kubernetesTimes(t *testing.T) int {
 	}
 	return n
 }
-
-// TestKubernetesExample: the file of a cluster is rehearsed without one.
-func TestKubernetesExample(t *testing.T) {
-	dir := t.TempDir()
-	file, err := filepath.Abs(filepath.Join("..", "examples", "kubernetes", "kubernetes.pipeline.hcl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text, code := pipeline(t, dir, "run", file, "--simulate=virtual", "--out", "out"); code != 0 ||
-		!strings.Contains(text, "verdict: pass") {
-		t.Errorf("exit status %d\n%s", code, text)
-	}
-}

@@ -75,6 +75,7 @@ gate "limit" {
 // What --only leaves out is not measured on purpose: it is not judged and listed, and not
 // missing; and so it is when the run is judged again.
 func TestOnlyWhatIsSelectedIsJudged(t *testing.T) {
+	t.Parallel()
 	type left struct {
 		Gate            string
 		Comparisons, Of int

@@ -98,6 +98,7 @@ var knowPlaces = map[string]string{
 }
 
 func TestKindsOfPlacesStayInTheirPackages(t *testing.T) {
+	t.Parallel()
 	known := func(pkg string) bool { return knowPlaces[pkg] != "" }
 	stay(t, placement, known, "ask the place (package place)")
 }

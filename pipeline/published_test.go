@@ -18,6 +18,7 @@ var consoleBlock = regexp.MustCompile("(?s)```console\n\\$ (.*?)\n((?:[^\\n]*\n)
 // TestPublished: the tables that examples/published shows of published results are what the
 // commands above them print today.
 func TestPublished(t *testing.T) {
+	t.Parallel()
 	page := filepath.Join("..", "examples", "published", "README.md")
 	text, err := os.ReadFile(page)
 	if err != nil {

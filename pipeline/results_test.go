@@ -91,6 +91,7 @@ func gateResults(t *testing.T, dir string, more ...string) (string, int) {
 // A side that did other work, or that another load generator measured, gets no verdict,
 // whatever the figures are: both values are named.
 func TestResultsOfOtherWorkAreInvalid(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		change map[string]any // of the head; nil removes
 		differ []string
@@ -146,6 +147,7 @@ type pairingTest struct {
 // Files of launches are paired by time where they state it, by their numbers or by their
 // order; what is lost on the way is said, and is no pass.
 func TestResultsArePairedByTheirLaunches(t *testing.T) {
+	t.Parallel()
 	timeless := func(r map[string]any) map[string]any { delete(r, "date"); return r }
 	usual := func(side string) func(int) (string, map[string]any) {
 		return func(launch int) (string, map[string]any) {

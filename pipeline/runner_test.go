@@ -15,6 +15,7 @@ var namesOfWorkflows = []string{"self-hosted, linux, gpu", "PIPELINE_FORKS", "HF
 // TestRunnerPage follows docs/runner.md at a fake GitHub: its blocks are shell, the commands of this program do what
 // it says, and the comment of the run is the one that was shown before.
 func TestRunnerPage(t *testing.T) {
+	t.Parallel()
 	page := filepath.Join("..", "docs", "runner.md")
 	j := newJob(t)
 	j.write(t, "gate.pipeline.hcl", "") // of other tests

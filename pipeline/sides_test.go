@@ -61,6 +61,7 @@ gate "g" {
 // A comparison whose sides are one thing is refused with its place, however the file is
 // written; what sides differ in is shown, by plan and validate alike.
 func TestSidesThatAreTheSame(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		replace map[string]string
 		args    []string
@@ -120,6 +121,7 @@ func TestSidesThatAreTheSame(t *testing.T) {
 
 // A/A commands need no flag, and a rehearsal counts how servers are simulated.
 func TestSidesThatAreTheSameOnPurpose(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	text := strings.NewReplacer("SIDES", `{ base = "0%", head = "20%" }`, "  EACH\n", "  simulate {\n    slowdown = each.value\n  }\n",
 		"TARGET", "server.vllm.sut[matrix.side]",

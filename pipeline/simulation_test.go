@@ -57,6 +57,7 @@ benchmark "b" {
 // TestSimulationsTouchNothingReal holds a real server against every kind of simulation: not
 // one request reaches it, and what cannot be replaced is refused with its place.
 func TestSimulationsTouchNothingReal(t *testing.T) {
+	t.Parallel()
 	var requests atomic.Int64
 	real := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer real.Close()

@@ -13,6 +13,7 @@ import (
 // equal room for the KV cache TPOT is about three times higher between two nodes than
 // within one, as published, by the model of the network between them alone.
 func TestTwoNodes(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "run")
 	file := filepath.Join("..", "examples", "ray-two-nodes", "ray-two-nodes.pipeline.hcl")
 	text, code := pipeline(t, ".", "run", file, "--simulate=virtual", "--var", "quick=true", "--out", out, "--progress", "plain")

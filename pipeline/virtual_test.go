@@ -29,6 +29,7 @@ var virtualExamples = map[string]struct {
 	"profile":           {exit: 1, quick: []string{}}, // and of a regression it shows a profile
 	"drivers":           {exit: 3},                    // other generators than ours have no model
 	"routers":           {exit: 3, sockets: true},     // nor have routers
+	"kubernetes":        {quick: []string{}},          // with its own repeats it passes
 	"ray-two-nodes":     {args: []string{"--var", "quick=true"}},
 	"length-sweep":      {quick: []string{"--var", "quick=true", "--repeat", "2"}},
 	"mooncake-a10":      {quick: []string{"--var", "repeats=2"}},
@@ -88,6 +89,7 @@ func publishedComparison(t *testing.T, run string) {
 // TestVirtualTimeRepeatsItself: two runs of a file differ in their names and dates alone, to
 // the last token of every request.
 func TestVirtualTimeRepeatsItself(t *testing.T) {
+	t.Parallel()
 	var results [2]map[string]any
 	var records [2]map[string]string
 	for i := range results {
@@ -130,6 +132,7 @@ func TestVirtualTimeRepeatsItself(t *testing.T) {
 // TestSelftestOfDeployments: the gates of files with prefill and decode servers are tried by
 // planted slow-downs as well.
 func TestSelftestOfDeployments(t *testing.T) {
+	t.Parallel()
 	names := []string{"sglang-pd"}
 	if *full {
 		names = append(names, "nccl-tcp-rdma")

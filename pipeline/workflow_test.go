@@ -65,6 +65,7 @@ func TestActionsArePinned(t *testing.T) {
 
 // TestNotices: the licences of everything that a release links are in its archives.
 func TestNotices(t *testing.T) {
+	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "sh", ".ci/notices")
 	cmd.Dir = ".."
 	out, err := cmd.Output()
