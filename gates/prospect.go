@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 )
 
 // Prospect is a planned paired comparison: when it is judged, and at which levels.
@@ -102,8 +103,6 @@ func nthSmallest(values []float64, n int) float64 {
 // regression from some difference on: as soon as the estimate of a look is large enough and no
 // earlier look passes.
 func (p Prospect) thresholds(sd, margin float64) []float64 {
-	rng := rand.New(rand.NewPCG(20261122, 0)) //nolint:gosec // a simulation
-	least := make([]float64, prospects)
 	critical, bound := make([]float64, len(p.Looks)), make([]float64, len(p.Looks))
 	for k, n := range p.Looks {
 		if n < 2 {
@@ -111,10 +110,55 @@ func (p Prospect) thresholds(sd, margin float64) []float64 {
 		}
 		critical[k], bound[k] = p.critical(p.Levels[k], float64(n-1)), p.critical(p.PassLevels[k], float64(n-1))
 	}
+	d := drawsOf(p.Looks, p.Between > 0)
+	least := make([]float64, prospects)
 	for i := range least {
-		least[i] = p.threshold(rng, critical, bound, sd, margin)
+		blocks := 0.0
+		if d.blocked {
+			blocks = p.Between * d.blocks[i]
+		}
+		least[i] = p.threshold(d.looks[i*len(p.Looks):][:len(p.Looks)], blocks, critical, bound, sd, margin)
 	}
 	return least
+}
+
+// draws holds what the simulated sessions of a schedule draw: standard normal pairs, at each look, and blocks.
+type draws struct {
+	schedule Looks
+	blocked  bool
+	blocks   []float64 // by session
+	looks    []look    // by session and look
+}
+
+// look holds the sum and the standard deviation of the pairs up to a look.
+type look struct{ sum, sd float64 }
+
+// lastDraws are those of the schedule that was asked for last: a plan asks for the prospects of all its comparisons, which
+// have one schedule as a rule, and drawing is half of the work.
+var lastDraws atomic.Pointer[draws]
+
+func drawsOf(schedule Looks, blocked bool) *draws {
+	if last := lastDraws.Load(); last != nil && last.blocked == blocked && slices.Equal(last.schedule, schedule) {
+		return last
+	}
+	d := &draws{schedule: slices.Clone(schedule), blocked: blocked, looks: make([]look, 0, prospects*len(schedule))}
+	rng := rand.New(rand.NewPCG(20261122, 0)) //nolint:gosec // a simulation
+	for range prospects {
+		if blocked {
+			d.blocks = append(d.blocks, rng.NormFloat64())
+		}
+		sum, squares, k := 0.0, 0.0, 0
+		for n := 1; k < len(schedule); n++ {
+			z := rng.NormFloat64()
+			sum, squares = sum+z, squares+z*z
+			if n == schedule[k] {
+				d.looks = append(d.looks, look{sum, math.Sqrt(max(0, squares-sum*sum/float64(n)) / float64(n-1))})
+				k++
+			}
+		}
+	}
+	lastDraws.Store(d)
+	return d
 }
 
 // critical returns the critical value of the test with d degrees of freedom of the pairs.
@@ -137,25 +181,15 @@ func (p Prospect) error(sd float64, n int) float64 {
 }
 
 // threshold returns the smallest difference that one simulated session calls a regression.
-func (p Prospect) threshold(rng *rand.Rand, critical, bound []float64, sd, margin float64) float64 {
+func (p Prospect) threshold(looks []look, blocks float64, critical, bound []float64, sd, margin float64) float64 {
 	least, passed := math.Inf(1), math.Inf(-1)
-	sum, squares, k := 0.0, 0.0, 0
-	blocks := 0.0
-	if p.Between > 0 {
-		blocks = p.Between * rng.NormFloat64()
-	}
-	for n := 1; k < len(p.Looks); n++ {
-		z := rng.NormFloat64()
-		sum, squares = sum+z, squares+z*z
-		if n != p.Looks[k] {
-			continue
-		}
+	for k, l := range looks {
+		n := p.Looks[k]
 		if n < 2 { // no test is possible
-			k++
 			continue
 		}
-		shift := blocks + sd*sum/float64(n)
-		se := p.error(sd*math.Sqrt(max(0, squares-sum*sum/float64(n))/float64(n-1)), n)
+		shift := blocks + sd*l.sum/float64(n)
+		se := p.error(sd*l.sd, n)
 		from := max(margin, critical[k]*se)
 		switch {
 		case p.Expect == ExpectImprovement:
@@ -165,7 +199,6 @@ func (p Prospect) threshold(rng *rand.Rand, critical, bound []float64, sd, margi
 		}
 		least = min(least, max(from-shift, passed))
 		passed = max(passed, margin-bound[k]*se-shift)
-		k++
 	}
 	return least
 }
