@@ -119,16 +119,19 @@ func (g *group) target() TargetSpec {
 	return t
 }
 
-// Members of a wave report when each is ready, in virtual time in the order of the wave.
+// Members of a wave report when each is ready, or in turn in the order of the wave.
 func TestOrderOfReadyMembers(t *testing.T) {
-	for _, tc := range []struct{ simulated, want string }{
-		{"", "etcd, decode, prefill, router"},
-		{result.SimulatedVirtual, "etcd, prefill, decode, router"},
+	for _, tc := range []struct {
+		inTurn bool
+		want   string
+	}{
+		{false, "etcd, decode, prefill, router"},
+		{true, "etcd, prefill, decode, router"},
 	} {
-		t.Run("simulated "+tc.simulated, func(t *testing.T) {
+		t.Run(fmt.Sprintf("in turn %t", tc.inTurn), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := groupSession(t, map[string]behaviour{"prefill": {startup: 30 * time.Second}, "decode": {startup: 10 * time.Second}})
-				g.s.o.Plan.Simulated = tc.simulated
+				g.s.o.InTurn = tc.inTurn
 				g.s.run(t, t.Context())
 				var order []string
 				for _, e := range g.s.events.of(event.LaunchState) {

@@ -153,11 +153,10 @@ func (r *runner) awaitReady(ctx context.Context, s *server, wave []string) error
 			fail(err) // the first error causes the others
 		}
 	}
-	if r.plan.Simulated != result.SimulatedVirtual {
+	if !r.o.InTurn {
 		each(wave, await)
 		return context.Cause(ctx)
 	}
-	// In virtual time the members become ready at the same moment. One after the other, their events have a fixed order.
 	for i := 0; i < len(wave) && ctx.Err() == nil; i++ {
 		await(wave[i])
 	}

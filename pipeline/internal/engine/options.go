@@ -54,6 +54,9 @@ type Options struct {
 	// Drive executes one run with another load generator; nil means that no plan needs one. The run names its files in
 	// the run directory. An error states why there is no result.
 	Drive func(context.Context, DriveOptions) (result.Run, error)
+	// InTurn awaits the members of a wave one after the other. In a model they become ready at the same moment, and the order
+	// of their events is fixed then.
+	InTurn bool
 	// Watchers watch each run, in addition to the watchers of every run.
 	Watchers []Watch
 	// EndLeft ends the processes that killed programs have left, waits for their end and returns their numbers and

@@ -32,7 +32,7 @@ func (s *session) engineOptions(ctx context.Context) engine.Options {
 
 // inModel adds the options of a model.
 func (s *session) inModel(opt engine.Options, m *place.Model) engine.Options {
-	opt.Ports, opt.Load, opt.Drive = m.Ports, m.Load, modelledDrive(0, s.drive)
+	opt.Ports, opt.Load, opt.Drive, opt.InTurn = m.Ports, m.Load, modelledDrive(0, s.drive), true
 	return opt
 }
 
