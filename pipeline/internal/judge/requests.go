@@ -56,8 +56,8 @@ func (t twoCells) otherLength(m metric.Metric) (first exclusion) {
 	}
 	for _, d := range t.doc.Requests[i].Differences {
 		if d.What == result.OtherLengths && d.Shown && math.Abs(math.Log(d.Head/d.Base)) >= float64(t.gate.Margin) {
-			first = earliest(first, exclusion{fmt.Sprintf("the sides did not do the same work in repeat %d: %s, and %s grows with them: set "+
-				"ignore_eos = true, or compare metric.tpot", d.Repeat, d.Text, m.Label), d.Repeat})
+			first = earliest(first, exclusion{fmt.Sprintf("the sides did not do the same work in repeat %d: %s; set ignore_eos, or compare "+
+				"metric.tpot", d.Repeat, d.Text), d.Repeat})
 		}
 	}
 	return first
