@@ -19,19 +19,11 @@ var quantiles = [...]struct {
 // excludes requests that we cancelled. The times between tokens are absent if unknown (see [Samples.Untimed]).
 func Reduce(run Run) map[string]float64 {
 	m := map[string]float64{}
-	s := latencies(run)
-	untimed := s.Untimed()
+	untimed := reduceLatencies(m, run)
 	if !untimed {
-		reduceGroup(m, "tpot", s.TPOT)
 		itl := gaps(run)
 		reduceGroup(m, "itl", itl)
 		reduceGroup(m, "itl_token", tokenGaps(run, itl))
-	}
-	for id, v := range map[string][]float64{
-		"ttft": s.TTFT, "e2el": s.E2EL, "ttft_from_schedule": s.TTFTFromSchedule, "e2el_from_schedule": s.E2ELFromSchedule,
-		"queue": s.Queue, "session_time": sessionTimes(run),
-	} {
-		reduceGroup(m, id, v)
 	}
 	reduceThroughput(m, run)
 	reduceConcurrency(m, run)
@@ -40,6 +32,22 @@ func Reduce(run Run) map[string]float64 {
 		reduceGoodput(m, run)
 	}
 	return m
+}
+
+// reduceLatencies adds the statistics of the times that each request or session has once. It reports whether the times
+// between tokens are unknown.
+func reduceLatencies(m map[string]float64, run Run) (untimed bool) {
+	s := latencies(run)
+	if untimed = s.Untimed(); !untimed {
+		reduceGroup(m, "tpot", s.TPOT)
+	}
+	for id, v := range map[string][]float64{
+		"ttft": s.TTFT, "e2el": s.E2EL, "ttft_from_schedule": s.TTFTFromSchedule, "e2el_from_schedule": s.E2ELFromSchedule,
+		"queue": s.Queue, "session_time": sessionTimes(run),
+	} {
+		reduceGroup(m, id, v)
+	}
+	return untimed
 }
 
 // reduceGroup adds the statistics of a group, which it sorts.

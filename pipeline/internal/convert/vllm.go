@@ -48,6 +48,9 @@ func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 	case r.Params["max_concurrency"] == "": // vLLM 0.33 always writes times in the queue
 		q.queues = nil
 	}
+	if q.events.Len() > manyRequests {
+		runtime.GC() // the records need as much memory again, and Go would first double what it holds
+	}
 	rec, err := q.run(r.Duration)
 	if err != nil {
 		return err
@@ -55,7 +58,7 @@ func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 	timed, silent := len(q.starts) > 0, q.silent
 	*q = requests{json: q.json} // the records have the arrays
 	if rec.Requests.Len() > manyRequests {
-		runtime.GC() // the figures need as much memory again, and Go would first double what it holds
+		runtime.GC() // so do the figures
 	}
 	computed := record.Reduce(*rec)
 	left := []string{"success."}
