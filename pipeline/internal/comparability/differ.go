@@ -49,7 +49,7 @@ const (
 	// answers (yes, no, a number) repeat alike on both sides.
 	repeatedShare = 0.25
 	// cannedShare and cannedErrors hold instead for whole answers of movedCharacters that one side repeats and the other,
-	// up to neverRepeated, does not: a model that answers each prompt otherwise has no such answers.
+	// up to neverRepeated, does not: a model whose answers all differ has none.
 	cannedShare, cannedErrors, neverRepeated = 0.03, 4, 0.01
 	// leastMoved is the smallest number of moved answers; a swap has two. Long greedy answers that only one
 	// prompt gets on each side do not swap by chance.

@@ -69,7 +69,8 @@ func cell(temperature string, repeats int, requests func(repeat int) []record.Re
 	c := &result.Cell{Hash: "c", Work: Facts{"temperature": temperature}}
 	for r := 1; r <= repeats; r++ {
 		c.Runs = append(c.Runs, result.Run{
-			Repeat: r, Status: result.RunOK, Audit: map[string]any{"work_hash": fmt.Sprint(r)}, Requests: CollectRequests(record.ListOf(requests(r)...)),
+			Repeat: r, Status: result.RunOK, Audit: map[string]any{"work_hash": fmt.Sprint(r)},
+			Requests: CollectRequests(record.ListOf(requests(r)...)),
 		})
 	}
 	return c
