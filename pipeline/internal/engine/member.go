@@ -175,6 +175,15 @@ func again(before int, err error) int {
 	return 0
 }
 
+// silence is how long a member may take to be ready before its last answer is shown. A server that already runs has
+// nothing to load.
+func silence(spec steps.ServerSpec) time.Duration {
+	if spec.URL != "" {
+		return 5 * time.Second
+	}
+	return time.Minute
+}
+
 // awaitMember polls until a member serves, the context ends, or its timeout passes.
 func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 	ready := m.Spec.Readiness()
@@ -183,6 +192,7 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 	tick := time.NewTicker(ready.Interval)
 	defer tick.Stop()
 	state, why, refused := "", error(nil), 0
+	tell := silence(m.Spec)
 	for {
 		now, ok, err := r.poll(ctx, m, ready)
 		// A poll that the timeout cut off shows nothing about the server, so the previous result is kept.
@@ -201,6 +211,10 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 		if errors.Is(err, steps.ErrWrongModel) {
 			return &memberError{m, err}
 		}
+		if waited := s.lane.Clock.Now().Sub(m.began); waited >= tell && ctx.Err() == nil {
+			tell = 2 * waited
+			r.show(s, m, fmt.Sprintf("not ready after %s: %v", waited.Round(time.Second), cmp.Or(why, errNoAnswer)))
+		}
 		if refused = again(refused, err); m.Spec.URL != "" && refused == patientLooks {
 			return &memberError{m, fmt.Errorf("%w: %w", errRefused, err)}
 		}
@@ -209,7 +223,7 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 		case <-ctx.Done():
 			cause := context.Cause(ctx)
 			if errors.Is(cause, errNotReady) {
-				return &memberError{m, fmt.Errorf("%w (%s; last state %q: %w)", errNotReady, ready.Timeout, state, cmp.Or(why, errors.New("no error")))}
+				return &memberError{m, fmt.Errorf("%w (%s; last state %q: %w)", errNotReady, ready.Timeout, state, cmp.Or(why, errNoAnswer))}
 			}
 			return cause
 		}
@@ -219,6 +233,11 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 // reached records a state of a starting member and emits its event.
 func (r *runner) reached(s *server, m *member, state string) {
 	m.about.States = append(m.about.States, result.State{Name: state, At: s.lane.Clock.Now().Sub(s.began).Seconds()})
+	r.show(s, m, state)
+}
+
+// show emits the event of a state of a starting member.
+func (r *runner) show(s *server, m *member, state string) {
 	shown := state
 	if !m.alone {
 		shown = m.Name + " " + state

@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
@@ -29,6 +31,34 @@ func (e loadingEngine) Ready(ctx context.Context, _ steps.Endpoint, _ steps.Read
 	}
 	<-ctx.Done()
 	return steps.StateListening, false, errors.New("cut off")
+}
+
+// A server that takes long says with its last answer what it waits for, at first after a minute and then half as often
+// each time.
+func TestLongStartsAreExplained(t *testing.T) {
+	p := makePlan(t, []string{base}, []float64{2}, 1)
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(t, p)
+		s.w.behave = func(string, int) behaviour { return behaviour{startup: 4 * time.Minute} }
+		resolve := s.o.Target
+		s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
+			spec, err := resolve(addr, outputs)
+			spec.Members[0].Spec.Ready.Timeout = 5 * time.Minute
+			return spec, err
+		}
+		s.run(t, t.Context())
+		var said []string
+		for _, e := range s.events.of(event.LaunchState) {
+			said = append(said, e.State)
+		}
+		want := []string{steps.StateListening, "not ready after 1m0s: 503", "not ready after 2m0s: 503", steps.StateReady}
+		if !slices.Equal(said, want) {
+			t.Errorf("told %q, want %q", said, want)
+		}
+		if states := s.events.of(event.LaunchReady)[0].Started.States; len(states) != 2 {
+			t.Errorf("states of the launch: %v", states)
+		}
+	})
 }
 
 // A server that never becomes ready is reported with its own last answer, not with the

@@ -43,7 +43,7 @@ var Types = []Info{
 	{LaunchStart, "A target is started for a repeat.", with(aboutLaunch, "range"), Synced},
 	{ProcessStart, "An operating system process was started, so that a later run or a cleanup finds what a killed one left.",
 		[]string{"process"}, Synced},
-	{LaunchState, "A launch has reached a state on its way to being ready.", with(aboutLaunch, "state", "applied"), Stored},
+	{LaunchState, "A launch has reached a state on its way to being ready, or tells why it is not ready yet.", with(aboutLaunch, "state", "applied"), Stored},
 	{LaunchReady, "A target serves, with what it reports about itself.", with(aboutLaunch, "launched", "describe"), Synced},
 	{LaunchFail, "An attempt to launch a target has failed.", with(aboutLaunch, "launched", "failure", "range"), Synced},
 	{RunStart, "A pass of a cell begins.", aboutRun, Stored},
