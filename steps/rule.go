@@ -3,16 +3,16 @@ package steps
 import (
 	"fmt"
 	"math/big"
-	"regexp"
 	"slices"
-	"sync"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // Rule is a condition on a known value of an argument beyond its type.
 type Rule struct {
 	must, detail string // must completes a sentence that begins with the argument's name
 	number       func(*big.Float) bool
-	text         func() *regexp.Regexp
+	text         *lazyregexp.Regexp
 }
 
 // Number returns a rule that accepts numbers for which holds returns true. must completes a sentence that
@@ -37,7 +37,7 @@ var (
 // Matching returns a rule that accepts a string, or a list of strings, that matches an expression. It compiles the
 // expression when it is first used: each start of the program makes all rules, and uses few.
 func Matching(expression, must, detail string) *Rule {
-	return &Rule{must: must, detail: detail, text: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
+	return &Rule{must: must, detail: detail, text: lazyregexp.New(expression)}
 }
 
 func (r *Rule) holds(o Object, name string) bool {
@@ -45,7 +45,7 @@ func (r *Rule) holds(o Object, name string) bool {
 		f, ok := o.number(name)
 		return !ok || r.number(f)
 	}
-	return o.Text(name) == "" || r.text().MatchString(o.Text(name))
+	return o.Text(name) == "" || r.text.MatchString(o.Text(name))
 }
 
 // Check returns the known arguments of a block that violate their rules. path leads to the block.
