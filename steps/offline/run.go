@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -59,7 +58,7 @@ func (s *prepared) BaseURL() string {
 	return fmt.Sprintf("http://%s:%d", s.process.Host, s.process.Port)
 }
 
-// Done implements steps.Server. It is closed by Stop: that a run of the program ends is no end of the target.
+// Done implements steps.Server. Only Stop closes it, because the target outlives each run of its program.
 func (s *prepared) Done() <-chan struct{} { return s.done }
 
 // ExitState implements steps.Server.
@@ -138,10 +137,7 @@ func (s *prepared) run(ctx context.Context, words []string, output string) ([]by
 		written, err := program(ctx, p, s.log)
 		return written, failed(err)
 	}
-	mark, err := newMark()
-	if err != nil {
-		return nil, err
-	}
+	mark := "pipeline-" + rand.Text() // a word that no program prints
 	p.Argv = append([]string{"sh", "-c", script, "sh", output, mark}, p.Argv...)
 	out := &collector{next: s.log, mark: mark}
 	running, err := s.launcher.Start(ctx, p, out)
@@ -192,15 +188,6 @@ func failed(err error) error {
 		return nil
 	}
 	return &steps.ProgramError{Err: err}
-}
-
-// newMark returns a line that no program prints.
-func newMark() (string, error) {
-	var b [12]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return "", err
-	}
-	return "pipeline-" + hex.EncodeToString(b[:]), nil
 }
 
 // collector writes the output of a program to its log and keeps it from the first mark on.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/steps/record"
 	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
@@ -260,7 +261,7 @@ func (b *bench) latency() (any, error) {
 			values = append(values, took.total)
 		}
 	}
-	return map[string]any{"model_id": b.name, "avg_latency": mean(values), "latencies": values, "percentiles": percentiles(values)}, nil
+	return map[string]any{"model_id": b.name, "avg_latency": record.Mean(values), "latencies": values, "percentiles": percentiles(values)}, nil
 }
 
 // throughput is vllm bench throughput, or SGLang's bench_offline_throughput.
@@ -305,8 +306,8 @@ func (b *bench) startups() (any, error) {
 	rng := rand.New(rand.NewPCG(b.seed, b.seed))
 	cold, warm := b.starts(1, n[0], rng), b.starts(warmShare, n[1], rng)
 	return map[string]any{
-		"avg_cold_startup_time": mean(cold), "cold_startup_times": cold, "cold_startup_percentiles": percentiles(cold),
-		"avg_warm_startup_time": mean(warm), "warm_startup_times": warm, "warm_startup_percentiles": percentiles(warm),
+		"avg_cold_startup_time": record.Mean(cold), "cold_startup_times": cold, "cold_startup_percentiles": percentiles(cold),
+		"avg_warm_startup_time": record.Mean(warm), "warm_startup_times": warm, "warm_startup_percentiles": percentiles(warm),
 	}, nil
 }
 
@@ -330,40 +331,22 @@ func (b *bench) oneBatch() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	decode := 0.0 // of one token, which the prefill brings
+	if len(took.decode) > 0 {
+		decode = record.Quantile(slices.Sorted(slices.Values(took.decode)), 0.5)
+	}
 	return map[string]any{
 		"run_name": "default", "batch_size": n[0], "input_len": n[1], "output_len": n[2], "prefill_latency": took.prefill,
-		"median_decode_latency": quantile(took.decode, 0.5), "total_latency": took.total,
+		"median_decode_latency": decode, "total_latency": took.total,
 		"overall_throughput": float64(n[0]*(n[1]+n[2])) / took.total,
 	}, nil
 }
 
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}
-
 // percentiles returns those that vLLM writes.
 func percentiles(values []float64) map[string]float64 {
-	out := map[string]float64{}
+	out, sorted := map[string]float64{}, slices.Sorted(slices.Values(values))
 	for _, p := range []int{10, 25, 50, 75, 90, 99} {
-		out[strconv.Itoa(p)] = quantile(values, float64(p)/100)
+		out[strconv.Itoa(p)] = record.Quantile(sorted, float64(p)/100)
 	}
 	return out
-}
-
-// quantile interpolates linearly, as numpy does.
-func quantile(values []float64, q float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	at := q * float64(len(sorted)-1)
-	i := int(at)
-	if i+1 == len(sorted) {
-		return sorted[i]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
