@@ -1,5 +1,10 @@
 package steps
 
+import (
+	"maps"
+	"slices"
+)
+
 // Driver measures the cells of a benchmark in place of the built-in load generator.
 type Driver struct {
 	// Kind is DriverExec for a program that is run once for each run, DriverEvaluation for one
@@ -52,6 +57,16 @@ var DriverVars = map[string]string{
 	"repeat":   "the number of the repeat, from 1",
 	"dir":      "an empty folder of this run",
 	"output":   "the file in that folder that is read afterwards",
+}
+
+// DriverVarsOf returns those of DriverVars that a kind of driver has. A program of the target has no server, and its folder
+// is in the place of the target.
+func DriverVarsOf(kind string) map[string]string {
+	vars := maps.Clone(DriverVars)
+	if kind == DriverOffline {
+		maps.DeleteFunc(vars, func(name, _ string) bool { return !slices.Contains([]string{"output", "seed", "repeat"}, name) })
+	}
+	return vars
 }
 
 // DriverVar is the placeholder of a value. It is written as a reference in a file is.

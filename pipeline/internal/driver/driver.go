@@ -74,7 +74,7 @@ func (d Driver) Run(ctx context.Context, opt Options) (result.Run, error) {
 	if opt.Driver.Evaluation != nil {
 		return d.scores(opt, work, output)
 	}
-	kept, err := d.keep(opt.Name, output, printed.Bytes())
+	kept, err := d.keepOutput(opt.Name, output, printed.Bytes())
 	if err != nil {
 		return result.Run{}, err
 	}
@@ -108,9 +108,7 @@ func (d Driver) execute(ctx context.Context, opt Options, work, output string, p
 // machine.
 func (d Driver) program(ctx context.Context, opt Options) (result.Run, error) {
 	id := make([]byte, 8)
-	if _, err := rand.Read(id); err != nil {
-		return result.Run{}, err
-	}
+	rand.Read(id) // never fails
 	values := maps.Clone(opt.Values)
 	values["dir"] = "/tmp/pipeline-offline-" + hex.EncodeToString(id)
 	values["output"] = path.Join(values["dir"], opt.Driver.Output)
@@ -121,12 +119,8 @@ func (d Driver) program(ctx context.Context, opt Options) (result.Run, error) {
 	if d.Keep == nil {
 		return d.readFrom(bytes.NewReader(written), opt.Driver.Output, opt.Driver)
 	}
-	folder, err := d.Keep(opt.Name)
+	kept, err := d.keep(opt.Name, path.Base(opt.Driver.Output), bytes.NewReader(written))
 	if err != nil {
-		return result.Run{}, err
-	}
-	kept := filepath.Join(folder, path.Base(opt.Driver.Output))
-	if err := d.copyMasked(kept, bytes.NewReader(written)); err != nil {
 		return result.Run{}, err
 	}
 	return d.read(kept, opt.Driver)
@@ -143,12 +137,8 @@ func subject(d *steps.Driver) string {
 	return "the load generator"
 }
 
-// keep copies the output file, or the printed output without one, into the run directory. It returns the path.
-func (d Driver) keep(name, output string, printed []byte) (string, error) {
-	folder, err := d.Keep(name)
-	if err != nil {
-		return "", err
-	}
+// keepOutput copies the output file, or the printed output without one, into the run directory. It returns the path.
+func (d Driver) keepOutput(name, output string, printed []byte) (string, error) {
 	source, base := io.Reader(bytes.NewReader(printed)), "printed.txt"
 	file, err := os.Open(output)
 	switch {
@@ -157,6 +147,15 @@ func (d Driver) keep(name, output string, printed []byte) (string, error) {
 		source, base = file, filepath.Base(output)
 	case !errors.Is(err, os.ErrNotExist):
 		return "", fmt.Errorf("open what the load generator wrote: %w", err)
+	}
+	return d.keep(name, base, source)
+}
+
+// keep writes a copy with secrets masked into the folder of a run. It returns the path.
+func (d Driver) keep(name, base string, source io.Reader) (string, error) {
+	folder, err := d.Keep(name)
+	if err != nil {
+		return "", err
 	}
 	kept := filepath.Join(folder, base)
 	return kept, d.copyMasked(kept, source)

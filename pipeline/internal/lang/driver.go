@@ -102,24 +102,28 @@ func (e *evaluator) driven(b *block, s *scope) (target string, w steps.Workload)
 	kind := src.kind.Name
 	c := cell{evaluator: e, scope: s, block: b}
 	c.object = e.evaluate([]layer{{b, s}}, drivenSchema(kind), false)
-	vars := steps.DriverVars
-	if kind == steps.DriverOffline {
-		vars = map[string]string{"output": "", "seed": "", "repeat": ""}
-	}
-	d := e.evaluate([]layer{{src, s.with("driver", placeholders(vars, steps.DriverVar))}}, src.typ.schema, false)
+	vars := placeholders(steps.DriverVarsOf(kind), steps.DriverVar)
+	d := e.evaluate([]layer{{src, s.with("driver", vars)}}, src.typ.schema, false)
 	w.Driver = &steps.Driver{Kind: kind, Tool: d.Text("tool")}
 	if w.Driver.Runs() {
 		e.driverCommand(d, w.Driver)
 	}
-	if output := steps.DriverVar("output"); kind == steps.DriverOffline && d.Known("command") && !slices.ContainsFunc(w.Driver.Command,
-		func(word string) bool { return strings.Contains(word, output) }) {
-		e.report(problem(codeValue, d.at("command"), "the program is not told where to write",
-			`Nothing would be there to read. Give it driver.output: command = ["bench", "latency", "--output-json", driver.output].`))
+	if kind == steps.DriverOffline {
+		e.checkOutput(d, w.Driver)
 	}
 	if kind == steps.DriverEvaluation {
 		w.Driver.Evaluation = e.questions(d)
 	}
 	return c.target(), w
+}
+
+// checkOutput reports a command of driver "offline" that does not name the file which is read afterwards.
+func (e *evaluator) checkOutput(o object, d *steps.Driver) {
+	named := func(word string) bool { return strings.Contains(word, steps.DriverVar("output")) }
+	if o.Known("command") && !slices.ContainsFunc(d.Command, named) {
+		e.report(problem(codeValue, o.at("command"), "the program is not told where to write",
+			`Nothing would be there to read. Give it driver.output: command = ["bench", "latency", "--output-json", driver.output].`))
+	}
 }
 
 // checkDriver reports, once for a benchmark, arguments that its driver does not use.
