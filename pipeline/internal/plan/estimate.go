@@ -64,14 +64,15 @@ func runSeconds(w steps.Workload, arrivals load.Arrivals) float64 {
 		return l.Duration.Seconds() + drainAssumed
 	case l.Rate > 0 && l.Ramp == 0 && len(l.Options) == 0: // what the schedule of a rate ends at
 		return float64(l.Requests+w.Warmup)/l.Rate + drainAssumed
-	case arrivals.Length(l) > 0:
-		return arrivals.Length(l).Seconds() + warmupSeconds(w) + drainAssumed
-	case l.ThinkTime > 0:
+	}
+	if length := arrivals.Length(l); length > 0 {
+		return length.Seconds() + warmupSeconds(w) + drainAssumed
+	}
+	if l.ThinkTime > 0 {
 		turns := math.Ceil(float64(l.Requests) / float64(max(l.MaxConcurrency, 1)))
 		return turns*l.ThinkTime.Seconds() + unlimitedAssumed
-	default:
-		return unlimitedAssumed
 	}
+	return unlimitedAssumed
 }
 
 // runTimeout returns the timeout of one pass if the file sets none. It is generous, because it ends hanging

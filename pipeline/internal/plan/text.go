@@ -95,23 +95,17 @@ func writeBenchmark(w io.Writer, b Benchmark) {
 	for _, a := range b.Axes {
 		fmt.Fprintf(w, "  %s\t%s\n", term.Escape(a.Name), term.Escape(strings.Join(a.Values, "  ")))
 	}
-	commands := map[string]bool{}
+	written := map[string]bool{}
 	for _, c := range b.Cells {
+		line := ""
 		if d := c.Workload.Driver; d != nil && d.Kind == steps.DriverOffline {
-			if text := strings.Join(d.Command, " "); !commands[text] {
-				commands[text] = true
-				fmt.Fprintf(w, "  {command}\t%s\n", term.Escape(text))
-			}
+			line = "  {command}\t" + term.Escape(strings.Join(d.Command, " "))
+		} else if c.Workload.Load.Search != nil {
+			line = "  search\t" + searchText(c.Workload.Load)
 		}
-	}
-	searches := map[string]bool{}
-	for _, c := range b.Cells {
-		if c.Workload.Load.Search == nil {
-			continue
-		}
-		if text := searchText(c.Workload.Load); !searches[text] {
-			searches[text] = true
-			fmt.Fprintf(w, "  search\t%s\n", text)
+		if line != "" && !written[line] {
+			written[line] = true
+			fmt.Fprintln(w, line)
 		}
 	}
 	if b.Excluded > 0 {
