@@ -229,20 +229,22 @@ func (p *runPair) ratio(use func(b, h request) bool, of, to func(request) float6
 		return 0, 0, false
 	}
 	base, head = sum(b)/sum(bTo), sum(h)/sum(hTo)
-	var squares, alone float64
-	byPrompt := map[uint32]float64{}
-	for i := range b { // the residuals of both ratios, per request or per prompt
+	var residuals []float64 // of both ratios, per request or per prompt
+	ofPrompt := map[uint32]int{}
+	for i := range b {
 		d := (h[i]-head*hTo[i])/meanH - (b[i]-base*bTo[i])/meanB
-		if p.onePrompt && asked[i] != 0 {
-			byPrompt[asked[i]] += d
+		if at, again := ofPrompt[asked[i]]; p.onePrompt && again && asked[i] != 0 {
+			residuals[at] += d
 			continue
 		}
-		squares, alone = squares+d*d, alone+1
+		ofPrompt[asked[i]] = len(residuals)
+		residuals = append(residuals, d)
 	}
-	for _, d := range byPrompt {
+	squares := 0.0
+	for _, d := range residuals {
 		squares += d * d
 	}
-	groups := alone + float64(len(byPrompt))
+	groups := float64(len(residuals))
 	se := math.Sqrt(squares*groups/(groups-1)) / n
 	if relative {
 		share *= max(base, head)
