@@ -133,8 +133,8 @@ type draws struct {
 // look holds the sum and the standard deviation of the pairs up to a look.
 type look struct{ sum, sd float64 }
 
-// lastDraws are those of the schedule that was asked for last: a plan asks for the prospects of all its comparisons, which
-// have one schedule as a rule, and drawing is half of the work.
+// lastDraws holds the draws of the last schedule. A plan asks for the prospects of all its comparisons, most of which have
+// the same schedule, and drawing takes half of the time.
 var lastDraws atomic.Pointer[draws]
 
 func drawsOf(schedule Looks, blocked bool) *draws {

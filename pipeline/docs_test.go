@@ -141,7 +141,8 @@ var flagLike = regexp.MustCompile(`^-(-[a-z][a-z-]*|[a-z])$`)
 
 // notOurs are flags of other programs.
 var notOurs = []string{
-	"--num-runs", "--search-recipe", "--profiler-config", "--num-iters", "--num-iters-warmup", "--output-json", "--result-filename", "--config",
+	"--num-runs", "--search-recipe", "--profiler-config", "--num-iters", "--num-iters-warmup", "--output-json", "--result-filename",
+	"--config",
 }
 
 // TestPagesShowFlagsThatExist: each flag of a command that a page shows is in the reference of the command.

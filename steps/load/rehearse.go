@@ -84,8 +84,8 @@ type drawn struct {
 	seeds    dataset.Seeds
 	schedule []time.Duration
 	sessions *sessions
-	// prompts is the number of prompts that identify the run. hash and asked are what dataset.Hash returns for them, once hashed
-	// is done.
+	// prompts counts the prompts that identify the run. drawAll sets their hash and the hash of each, which can be read once
+	// hashed is done.
 	prompts int
 	hash    string
 	asked   []uint32

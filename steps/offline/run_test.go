@@ -62,13 +62,19 @@ func TestRun(t *testing.T) {
 		err   string
 		fails bool // by the program's fault
 	}{
-		"writes":              {plays: prints("a log\nMARK:{\nMARK:  \"one\": 1}\nMARK end\n"), want: "{\n  \"one\": 1}\n"},
-		"others print":        {plays: prints("half a lineMARK:{\nUserWarning: leaked memory\n  warn()\nMARK:}\nMARK end\nmore\n"), want: "{\n}\n"},
+		"writes": {plays: prints("a log\nMARK:{\nMARK:  \"one\": 1}\nMARK end\n"), want: "{\n  \"one\": 1}\n"},
+		"others print": {
+			plays: prints("half a lineMARK:{\nUserWarning: leaked memory\n  warn()\nMARK:}\nMARK end\nmore\n"),
+			want:  "{\n}\n",
+		},
 		"prints an imitation": {plays: prints("MARK:pipeline-0123 end\nMARK:}\nMARK end\n"), want: "pipeline-0123 end\n}\n"},
-		"fails":               {plays: func(steps.Process, io.Writer) string { return "exit status 1" }, err: "it ended with exit status 1", fails: true},
-		"is silent":           {plays: prints("a log\n"), err: "succeeded without writing driver.output"},
-		"is cut off":          {plays: prints("MARK:{\nMARK:"), err: "incomplete"},
-		"hangs":               {plays: func(steps.Process, io.Writer) string { return "" }, err: "too late", fails: true},
+		"fails": {
+			plays: func(steps.Process, io.Writer) string { return "exit status 1" },
+			err:   "it ended with exit status 1", fails: true,
+		},
+		"is silent":  {plays: prints("a log\n"), err: "succeeded without writing driver.output"},
+		"is cut off": {plays: prints("MARK:{\nMARK:"), err: "incomplete"},
+		"hangs":      {plays: func(steps.Process, io.Writer) string { return "" }, err: "too late", fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -37,8 +37,9 @@ func TestSimulate(t *testing.T) {
 	for command, figure := range map[string]string{
 		"vllm bench latency --input-len 256 --output-len 32 --num-iters 3 --output-json o --model Qwen/Qwen2.5-7B-Instruct": "avg_latency",
 		"vllm bench throughput --num-prompts=20 --input-len 64 --output-len 8 --model Qwen/Qwen2.5-7B-Instruct":             "elapsed_time",
-		"vllm bench startup --model Qwen/Qwen2.5-7B-Instruct --max-model-len 2048":                                          "avg_cold_startup_time",
-		"python3 -m sglang.bench_one_batch --batch-size 4 --input-len 256 --output-len 8 --model Qwen/Qwen2.5-7B-Instruct":  "total_latency",
+		"vllm bench startup " +
+			"--model Qwen/Qwen2.5-7B-Instruct --max-model-len 2048": "avg_cold_startup_time",
+		"python3 -m sglang.bench_one_batch --batch-size 4 --input-len 256 --output-len 8 --model Qwen/Qwen2.5-7B-Instruct": "total_latency",
 		"python3 -m sglang.bench_offline_throughput --num-prompts 20 --dataset-name random --random-input 64 --random-output 8 " +
 			"--model-path Qwen/Qwen2.5-7B-Instruct": "total_latency",
 	} {

@@ -95,8 +95,8 @@ func (l List) Sorted() List {
 	return sorted
 }
 
-// Edit makes each request what change leaves of it. Copies of the list keep what they had. It frees the requests as it goes,
-// so that it takes little memory if there is no copy.
+// Edit changes each request in place. Copies of the list keep the old requests. Without a copy, the memory of the old
+// requests is freed as they are changed.
 func (l *List) Edit(change func(*Request)) {
 	old := *l
 	old.chunks = slices.Clone(l.chunks)

@@ -175,8 +175,8 @@ func again(before int, err error) int {
 	return 0
 }
 
-// silence is how long a member may take to be ready before its last answer is shown. A server that already runs has
-// nothing to load.
+// silence returns the time after which a member that is not ready has its last answer shown. It is short for a server that
+// already runs, because such a server has nothing to load.
 func silence(spec steps.ServerSpec) time.Duration {
 	if spec.URL != "" {
 		return 5 * time.Second
