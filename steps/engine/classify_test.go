@@ -1,9 +1,11 @@
-package engine
+package engine_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/engine"
 )
 
 // Lines as vLLM 0.11 to 0.33, SGLang 0.5, PyTorch, NCCL, Mooncake, Docker and Python print them.
@@ -58,17 +60,17 @@ func TestSharedRules(t *testing.T) {
 		{"engine_failed", "Received sigquit from a child process. It usually means the child failed."},
 		{"exception", "(EngineCore_0 pid=12) ValueError: head size 80 is not supported"},
 		{"exception", "Traceback (most recent call last):"},
-		{Unknown, "INFO 01-01 00:00:00 [api_server.py:1] Started server process [1]"},
+		{engine.Unknown, "INFO 01-01 00:00:00 [api_server.py:1] Started server process [1]"},
 	}
-	rules := slices.Concat(SharedRules(), LastRules())
+	rules := slices.Concat(engine.SharedRules(), engine.LastRules())
 	tested := map[string]bool{}
 	for _, tt := range tests {
 		noise := []string{"INFO starting", "  " + tt.line + "  ", "INFO ending"}
-		class, evidence := Classify(rules, noise)
+		class, evidence := engine.Classify(rules, noise)
 		if class != tt.class {
 			t.Errorf("%s: got %s, want %s", tt.line, class, tt.class)
 		}
-		if class != Unknown && evidence != strings.Join(strings.Fields(tt.line), " ") {
+		if class != engine.Unknown && evidence != strings.Join(strings.Fields(tt.line), " ") {
 			t.Errorf("evidence is %q, want %q", evidence, tt.line)
 		}
 		tested[tt.class] = true
@@ -87,12 +89,12 @@ func TestClassifyOrder(t *testing.T) {
 		"RuntimeError: Engine core initialization failed. See root cause above.",
 		"torch.OutOfMemoryError: CUDA out of memory. second",
 	}
-	class, evidence := Classify(slices.Concat(SharedRules(), LastRules()), tail)
+	class, evidence := engine.Classify(slices.Concat(engine.SharedRules(), engine.LastRules()), tail)
 	if class != "out_of_memory" || !strings.HasSuffix(evidence, "first") {
 		t.Errorf("got %s, %q: the cause comes before its wrappers and the first line before the second", class, evidence)
 	}
-	_, evidence = Classify([]Rule{NewRule("x", "é")}, []string{strings.Repeat("é", maxEvidence)})
-	if len(evidence) > maxEvidence+len("…") {
+	_, evidence = engine.Classify([]engine.Rule{engine.NewRule("x", "é")}, []string{strings.Repeat("é", 300)})
+	if len(evidence) > 300+len("…") {
 		t.Errorf("evidence has %d bytes", len(evidence))
 	}
 }

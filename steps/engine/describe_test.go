@@ -1,21 +1,18 @@
-package engine
+package engine_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
 	"pgregory.net/rapid"
 )
 
 func TestFactsJSON(t *testing.T) {
-	f := Facts{}
+	f := engine.Facts{}
 	err := f.JSON("server_info", []byte(`{
 		"version": "0.5.3", "tp_size": 2, "ratio": 0.85, "trust": false, "none": null,
 		"api_key": "k", "hf_token": "h", "tokenizer_path": "t", "max_tokens": 7,
@@ -27,7 +24,7 @@ func TestFactsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Facts{
+	want := engine.Facts{
 		"server_info.version": "0.5.3", "server_info.tp_size": "2", "server_info.ratio": "0.85", "server_info.trust": "false",
 		"server_info.api_key": "(redacted)", "server_info.hf_token": "(redacted)",
 		"server_info.tokenizer_path": "t", "server_info.max_tokens": "7",
@@ -47,50 +44,24 @@ func TestFactsJSON(t *testing.T) {
 func TestFactsAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "m")
-		for i := range rapid.IntRange(0, 2*maxFacts).Draw(t, "more") {
-			m[fmt.Sprint("k", i)] = strings.Repeat("ü", maxFact)
+		for i := range rapid.IntRange(0, 800).Draw(t, "more") {
+			m[fmt.Sprint("k", i)] = strings.Repeat("ü", 400)
 		}
 		data, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := Facts{}
+		f := engine.Facts{}
 		if err := f.JSON("p", data); err != nil {
 			t.Fatal(err)
 		}
-		if len(f) > maxFacts {
+		if len(f) > 400 {
 			t.Fatalf("%d facts", len(f))
 		}
 		for k, v := range f {
-			if len(v) > maxFact+len("…") || strings.ContainsAny(v, "\n\r") {
+			if len(v) > 400+len("…") || strings.ContainsAny(v, "\n\r") {
 				t.Fatalf("%s: %q", k, v)
 			}
 		}
 	})
-}
-
-func TestRetry(t *testing.T) {
-	var waits []time.Duration
-	wait := func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil }
-	busy := fmt.Errorf("x: %w", ErrBusy)
-	calls := func(results ...error) func() error {
-		i := -1
-		return func() error { i++; return results[i] }
-	}
-	ctx := context.Background()
-	if err := Retry(ctx, 3, time.Second, wait, calls(busy, busy, nil)); err != nil || len(waits) != 2 {
-		t.Errorf("%v after %d waits", err, len(waits))
-	}
-	if err := Retry(ctx, 2, time.Second, wait, calls(busy, busy)); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "2 attempts") {
-		t.Errorf("always busy: %v", err)
-	}
-	other := errors.New("other")
-	if err := Retry(ctx, 9, time.Second, wait, calls(other)); !errors.Is(err, other) {
-		t.Errorf("another error is final: %v", err)
-	}
-	cancelled, cancel := context.WithCancel(ctx)
-	cancel()
-	if err := Retry(cancelled, 9, time.Hour, steps.Sleep, calls(busy, nil)); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: %v", err)
-	}
 }

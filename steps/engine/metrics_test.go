@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -11,14 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
 )
 
-var testMetrics = Metrics{
-	Gauges: []Metric{
+var testMetrics = engine.Metrics{
+	Gauges: []engine.Metric{
 		{Name: "running", From: []string{"e:running"}},
 		{Name: "usage", From: []string{"e:kv_usage", "e:old_usage"}, Mean: true},
 	},
-	Counters: []Metric{
+	Counters: []engine.Metric{
 		{Name: "tokens", From: []string{"e:tokens_total"}},
 		{Name: "bytes", From: []string{"e:moved_mb"}, Scale: 1 << 20},
 		{Name: "by_source", From: []string{"e:by_source_total"}, Label: "source"},
@@ -78,17 +79,17 @@ func TestMetricsReadBounds(t *testing.T) {
 		t.Errorf("no metrics: %v", err)
 	}
 	var many strings.Builder
-	for range maxSamples + 1 {
+	for range 4001 {
 		many.WriteString("e:running 1\n")
 	}
 	if _, err := testMetrics.Read([]byte(many.String())); err == nil {
 		t.Error("any number of lines is accepted")
 	}
 	many.Reset()
-	for i := range 3 * maxLabels {
+	for i := range 90 {
 		many.WriteString("e:by_source_total{source=\"" + strings.Repeat("x", i+1) + "\"} 1\n")
 	}
-	if o, err := testMetrics.Read([]byte(many.String())); err != nil || len(o.Counters) != maxLabels {
+	if o, err := testMetrics.Read([]byte(many.String())); err != nil || len(o.Counters) != 30 {
 		t.Errorf("%d counters of one label: %v", len(o.Counters), err)
 	}
 }
@@ -100,12 +101,12 @@ func TestScrape(t *testing.T) {
 		_, _ = w.Write([]byte("e:running 1\n"))
 	}))
 	defer s.Close()
-	o, err := testMetrics.Scrape(t.Context(), NewClient(), steps.Endpoint{BaseURL: s.URL})
+	o, err := testMetrics.Scrape(t.Context(), engine.NewClient(), steps.Endpoint{BaseURL: s.URL})
 	if err != nil || o.Gauges["running"] != 1 || o.At.IsZero() {
 		t.Errorf("%+v, %v", o, err)
 	}
 	status = http.StatusNotFound
-	if _, err := testMetrics.Scrape(t.Context(), NewClient(), steps.Endpoint{BaseURL: s.URL}); err == nil ||
+	if _, err := testMetrics.Scrape(t.Context(), engine.NewClient(), steps.Endpoint{BaseURL: s.URL}); err == nil ||
 		!strings.Contains(err.Error(), "GET /metrics: status 404") {
 		t.Errorf("got %v", err)
 	}
@@ -131,7 +132,7 @@ func FuzzMetrics(f *testing.F) {
 // TestManySeries: 100,000 series beside the wanted one cost a look at each line, and 100,000 lines of
 // the wanted one are an error and not memory.
 func TestManySeries(t *testing.T) {
-	m := Metrics{Counters: []Metric{{Name: "n", From: []string{"vllm:prompt_tokens_total"}}}}
+	m := engine.Metrics{Counters: []engine.Metric{{Name: "n", From: []string{"vllm:prompt_tokens_total"}}}}
 	exposition := func(name string) []byte {
 		var b bytes.Buffer
 		for i := range 100_000 {

@@ -28,15 +28,12 @@ type Control struct {
 	// Tokens returns the number of tokens that the server has generated, nil if it does not count
 	// them.
 	Tokens func(context.Context) *float64
-	// Wait waits for a time.
-	Wait func(context.Context, time.Duration) error
 }
 
 // Profile starts a server's profiler by POST /start_profile with a body, nil for none, after the
 // window's delay. At the end of the window it stops it by POST /stop_profile. vLLM and SGLang have
 // these paths. observe reads the server's counters.
 func (c *Client) Profile(ctx context.Context, ep steps.Endpoint, w steps.ProfileWindow, body any,
-	wait func(context.Context, time.Duration) error,
 	observe func(context.Context, steps.Endpoint) (steps.Observation, error),
 ) (stop func(context.Context) (steps.Profiled, error), err error) {
 	return Profile(ctx, w, Control{
@@ -59,7 +56,7 @@ func (c *Client) Profile(ctx context.Context, ep steps.Endpoint, w steps.Profile
 			}
 			return err
 		},
-		Tokens: OutputTokens(ep, observe), Wait: wait,
+		Tokens: OutputTokens(ep, observe),
 	}), nil
 }
 
@@ -84,14 +81,14 @@ func Profile(ctx context.Context, w steps.ProfileWindow, c Control) (stop func(c
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if w.Delay > 0 && c.Wait(run, w.Delay) != nil {
+		if w.Delay > 0 && steps.Sleep(run, w.Delay) != nil {
 			p.err = errShort
 			return
 		}
 		if p.err = p.start(ctx); p.err != nil {
 			return
 		}
-		_ = c.Wait(run, w.Window) // or until it is stopped
+		_ = steps.Sleep(run, w.Window) // or until it is stopped
 		p.err = p.stop(ctx)
 	}()
 	return func(ctx context.Context) (steps.Profiled, error) {

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine"
 	"go.uber.org/goleak"
 )
 
@@ -148,11 +149,11 @@ func TestPoll(t *testing.T) {
 			if tt.model != "" {
 				ep.Model = ""
 			}
-			checks := Checks{Health: "/health"}
+			checks := engine.Checks{Health: "/health"}
 			if tt.health != "" {
 				checks.Health = ""
 			}
-			state, ready, err := Poll(context.Background(), NewClient(), ep, checks)
+			state, ready, err := engine.Poll(context.Background(), engine.NewClient(), ep, checks)
 			if state != tt.state || ready != (tt.err == "") {
 				t.Errorf("state %s, ready %v, %v; want %s", state, ready, err, tt.state)
 			}
@@ -177,7 +178,7 @@ func TestPollStarting(t *testing.T) {
 	}
 	addr := l.Addr().String()
 	l.Close()
-	state, ready, err := Poll(context.Background(), NewClient(), steps.Endpoint{BaseURL: "http://" + addr}, Checks{Health: "/health"})
+	state, ready, err := engine.Poll(context.Background(), engine.NewClient(), steps.Endpoint{BaseURL: "http://" + addr}, engine.Checks{Health: "/health"})
 	if state != steps.StateStarting || ready || err == nil {
 		t.Errorf("nobody listens: %s, %v, %v", state, ready, err)
 	}
@@ -204,7 +205,7 @@ func TestPollSilentServer(t *testing.T) {
 		cancel() // the request has arrived
 		_, _ = c.Read(make([]byte, 1<<16))
 	}()
-	state, ready, err := Poll(ctx, NewClient(), steps.Endpoint{BaseURL: "http://" + l.Addr().String()}, Checks{Health: "/health"})
+	state, ready, err := engine.Poll(ctx, engine.NewClient(), steps.Endpoint{BaseURL: "http://" + l.Addr().String()}, engine.Checks{Health: "/health"})
 	if state != steps.StateListening || ready || !errors.Is(err, context.Canceled) {
 		t.Errorf("%s, %v, %v", state, ready, err)
 	}
@@ -221,7 +222,7 @@ func TestClient(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/large":
-			_, _ = w.Write(make([]byte, maxBody+1))
+			_, _ = w.Write(make([]byte, 4<<20+1))
 		case "/away":
 			http.Redirect(w, r, other.URL, http.StatusFound)
 		default:
@@ -229,7 +230,7 @@ func TestClient(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	c := NewClient()
+	c := engine.NewClient()
 	ep := steps.Endpoint{BaseURL: s.URL, Headers: map[string]string{"Authorization": "Bearer k"}}
 	if a, err := c.Get(context.Background(), ep, "/"); err != nil || string(a.Body) != "Bearer k" {
 		t.Errorf("headers are sent and the proxy is not used: %s, %v", a.Body, err)

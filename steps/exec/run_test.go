@@ -1,6 +1,6 @@
 //go:build unix
 
-package exec
+package exec_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"os/exec"
+	osexec "os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/exec"
 	"github.com/zclconf/go-cty/cty"
 	"go.uber.org/goleak"
 )
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type spawner struct{}
 
 func (spawner) Spawn(_ context.Context, c steps.Command) (steps.Child, error) {
-	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
+	cmd := osexec.Command(c.Argv[0], c.Argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Dir, c.Stdout, c.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
@@ -44,7 +45,7 @@ func (spawner) Spawn(_ context.Context, c steps.Command) (steps.Child, error) {
 }
 
 type child struct {
-	cmd  *exec.Cmd
+	cmd  *osexec.Cmd
 	done chan struct{}
 	err  error
 }
@@ -65,7 +66,7 @@ func (c *child) Signal(name string) error {
 func step(script string, more map[string]cty.Value) steps.Object {
 	attrs := map[string]cty.Value{
 		"command": cty.ListVal([]cty.Value{cty.StringVal("sh"), cty.StringVal("-c"), cty.StringVal(script)}),
-		"timeout": cty.NumberIntVal(DefaultTimeout.Nanoseconds()),
+		"timeout": cty.NumberIntVal(exec.DefaultTimeout.Nanoseconds()),
 	}
 	maps.Copy(attrs, more)
 	return steps.Object{Attrs: attrs}
@@ -108,7 +109,7 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			temp := t.TempDir()
 			var log bytes.Buffer
-			got, err := Action{}.Run(context.Background(), steps.ActionEnv{Spawner: spawner{}, Log: &log, Dir: dir, Temp: temp}, tt.obj)
+			got, err := exec.Action{}.Run(context.Background(), steps.ActionEnv{Spawner: spawner{}, Log: &log, Dir: dir, Temp: temp}, tt.obj)
 			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
 				t.Fatalf("got %v, want %q", err, tt.err)
 			}
@@ -129,12 +130,12 @@ func TestRun(t *testing.T) {
 
 func TestRunIsBounded(t *testing.T) {
 	const deaf = "trap '' TERM; while :; do sleep 0.01; done"
-	a := Action{Grace: 10 * time.Millisecond}
+	a := exec.Action{Grace: 10 * time.Millisecond}
 	env := steps.ActionEnv{Spawner: spawner{}, Dir: t.TempDir(), Temp: t.TempDir()}
 	timeout := map[string]cty.Value{"timeout": cty.NumberIntVal(int64(20 * time.Millisecond))}
 	for _, script := range []string{"sleep 1000", deaf} {
 		_, err := a.Run(context.Background(), env, step(script, timeout))
-		if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "20ms") {
+		if !errors.Is(err, exec.ErrTimeout) || !strings.Contains(err.Error(), "20ms") {
 			t.Errorf("%s: %v", script, err)
 		}
 	}
@@ -148,7 +149,7 @@ func TestRunIsBounded(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	k := Kind()
+	k := exec.Kind()
 	if k.Block != "step" || k.Name != "exec" || k.Doc == "" {
 		t.Errorf("%s %s", k.Block, k.Name)
 	}

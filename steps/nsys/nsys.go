@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
@@ -29,8 +28,6 @@ type Profiler struct {
 	Exec func(ctx context.Context, argv []string) (stdout, stderr string, err error)
 	// Tokens returns how many tokens the server has generated so far, nil if it does not count them.
 	Tokens func(context.Context) *float64
-	// Wait sleeps; nil means [steps.Sleep].
-	Wait func(context.Context, time.Duration) error
 }
 
 var _ steps.Profiler = Profiler{}
@@ -56,13 +53,9 @@ func (p Profiler) Profiled(spec steps.ServerSpec, _, _ string) (steps.ServerSpec
 // Profile implements steps.Profiler. It leaves the report for Nsight Systems and its tables in the folder.
 func (p Profiler) Profile(ctx context.Context, _ steps.Endpoint,
 	w steps.ProfileWindow) (func(context.Context) (steps.Profiled, error), error) {
-	wait := p.Wait
-	if wait == nil {
-		wait = steps.Sleep
-	}
 	report := path.Join(w.Dir, "report")
 	return engine.Profile(ctx, w, engine.Control{
-		Wait: wait, Tokens: p.Tokens,
+		Tokens: p.Tokens,
 		Start: func(ctx context.Context) error {
 			return p.exec(ctx, []string{"mkdir", "-p", w.Dir},
 				[]string{Program, "start", "--session=" + p.Session, "--sample=none", "--cpuctxsw=none", "--output=" + report,

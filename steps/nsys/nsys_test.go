@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
@@ -33,25 +34,30 @@ func (f *fake) exec(_ context.Context, argv []string) (stdout, stderr string, er
 func (f *fake) profiler() nsys.Profiler {
 	put := 100.0
 	return nsys.Profiler{
-		Session: "s", Exec: f.exec, Wait: func(context.Context, time.Duration) error { return nil },
+		Session: "s", Exec: f.exec,
 		Tokens: func(context.Context) *float64 { put += 50; now := put; return &now },
 	}
 }
 
-func window(t *testing.T, p nsys.Profiler) (steps.Profiled, error) {
+// window runs a profiler for a second, after a second, and stops it after a time.
+func window(t *testing.T, p nsys.Profiler, after time.Duration) (got steps.Profiled, err error) {
 	t.Helper()
-	stop, err := p.Profile(t.Context(), steps.Endpoint{}, steps.ProfileWindow{Dir: "/d", Delay: time.Second, Window: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return stop(t.Context())
+	synctest.Test(t, func(t *testing.T) {
+		stop, failed := p.Profile(t.Context(), steps.Endpoint{}, steps.ProfileWindow{Dir: "/d", Delay: time.Second, Window: time.Second})
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		time.Sleep(after)
+		got, err = stop(t.Context())
+	})
+	return got, err
 }
 
 // A window is a start and a stop, then the tables; what they are made from is removed.
 func TestProfile(t *testing.T) {
 	f := &fake{}
-	got, err := window(t, f.profiler())
-	if err != nil || got.Tokens == nil || *got.Tokens != 50 {
+	got, err := window(t, f.profiler(), time.Minute)
+	if err != nil || got.Tokens == nil || *got.Tokens != 50 || got.Time != time.Second {
 		t.Errorf("%+v, %v", got, err)
 	}
 	want := []string{
@@ -67,6 +73,17 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// A load that ends within the delay has no profile; one that ends within the window has a shorter one.
+func TestProfileOfAShortLoad(t *testing.T) {
+	f := &fake{}
+	if _, err := window(t, f.profiler(), time.Second/2); err == nil || !strings.Contains(err.Error(), "shorten delay") || len(f.ran) > 0 {
+		t.Errorf("within the delay: %v after %q", err, f.ran)
+	}
+	if got, err := window(t, f.profiler(), time.Second*3/2); err != nil || got.Time != time.Second/2 {
+		t.Errorf("within the window: %+v, %v", got, err)
+	}
+}
+
 // What nsys says of a failure is in the error.
 func TestProfileFails(t *testing.T) {
 	for fails, want := range map[string]string{
@@ -74,7 +91,7 @@ func TestProfileFails(t *testing.T) {
 		"nsys stats": "nsys stats: exit status 1: no such session",
 	} {
 		f := &fake{fails: fails, err: errors.New("exit status 1"), stderr: "usage\nno such session\n"}
-		if _, err := window(t, f.profiler()); err == nil || err.Error() != want {
+		if _, err := window(t, f.profiler(), time.Minute); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", fails, err)
 		}
 	}

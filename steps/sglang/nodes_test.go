@@ -1,4 +1,4 @@
-package sglang
+package sglang_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/sglang"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -14,7 +15,7 @@ func TestRenderNodes(t *testing.T) {
 		Args: []steps.Arg{{Name: "tp_size", Value: int64(16)}}}
 	var got []string
 	for rank := range 2 {
-		p, err := New().Capabilities().Spreader.RenderNode(spec, steps.NodePlace{
+		p, err := sglang.New().Capabilities().Spreader.RenderNode(spec, steps.NodePlace{
 			Rank: rank, Host: fmt.Sprintf("fd00::%d", rank+1), Head: "fd00::1", Rendezvous: steps.PortNumber(5000), Listen: "0.0.0.0",
 			Port: steps.PortNumber(30000 + 300*rank),
 		})
@@ -33,9 +34,9 @@ func TestRenderNodes(t *testing.T) {
 			t.Errorf("node %d:\n got %s\nwant %s", rank, got[rank], want)
 		}
 	}
-	o := steps.Object{Attrs: map[string]cty.Value{"nodes": cty.NumberIntVal(2),
-		"args": cty.ObjectVal(map[string]cty.Value{"dist_init_addr": cty.StringVal("x:1")})}}
-	if found := checkNodes(o, "0.5.23"); len(found) != 1 || !strings.Contains(found[0].Summary, "nodes sets dist_init_addr") {
+	o := steps.Object{Attrs: map[string]cty.Value{"model": cty.StringVal("m"), "version": cty.StringVal("0.5.23"),
+		"nodes": cty.NumberIntVal(2), "args": cty.ObjectVal(map[string]cty.Value{"dist_init_addr": cty.StringVal("x:1")})}}
+	if found := sglang.Kind().Validate(o); len(found) != 1 || !strings.Contains(found[0].Summary, "nodes sets dist_init_addr") {
 		t.Error(found)
 	}
 }

@@ -1,13 +1,19 @@
-package sglang
+package sglang_test
 
 import (
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/sglang"
 )
+
+var observer = sglang.New().Capabilities().Observer
 
 var approx = cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(a)) })
 
@@ -35,7 +41,7 @@ func TestLogPoint(t *testing.T) {
 		},
 		"another line": {"[2026-09-02 13:08:10] The server is fired up and ready to roll!", nil},
 	} {
-		got, ok := sglang{}.LogPoint(tt.line)
+		got, ok := observer.LogPoint(tt.line)
 		if ok != (tt.want != nil) {
 			t.Errorf("%s: ok is %v", name, ok)
 		}
@@ -73,7 +79,7 @@ func TestStartFacts(t *testing.T) {
 				"graph_capture_seconds": 11.25},
 		},
 	} {
-		if d := cmp.Diff(tt.want, sglang{}.StartFacts(tt.log), approx); d != "" {
+		if d := cmp.Diff(tt.want, observer.StartFacts(tt.log), approx); d != "" {
 			t.Errorf("%s:\n%s", name, d)
 		}
 	}
@@ -98,11 +104,13 @@ func TestFigures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := figures.Read(text)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) }))
+		got, err := observer.Observe(t.Context(), steps.Endpoint{BaseURL: s.URL})
+		s.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(want, got, approx); d != "" {
+		if d := cmp.Diff(want, got, approx, cmpopts.IgnoreFields(steps.Observation{}, "At", "Exposition")); d != "" {
 			t.Errorf("%s:\n%s", file, d)
 		}
 	}
@@ -113,8 +121,8 @@ func FuzzLogLines(f *testing.F) {
 	f.Add("Prefill batch, #new-token: 384, #cached-token: 128, token usage: 0.01, #running-req: 3")
 	f.Add("KV Cache is allocated. #tokens: 443512, K size: 27.07 GB, V size: 27.07 GB")
 	f.Fuzz(func(t *testing.T, line string) {
-		gauges, _ := sglang{}.LogPoint(line)
-		for _, m := range []map[string]float64{gauges, sglang{}.StartFacts([]string{line, line})} {
+		gauges, _ := observer.LogPoint(line)
+		for _, m := range []map[string]float64{gauges, observer.StartFacts([]string{line, line})} {
 			for name, v := range m {
 				if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 					t.Fatalf("%s is %v", name, v)

@@ -18,5 +18,5 @@ func (sglang) Profiled(spec steps.ServerSpec, dir, _ string) (steps.ServerSpec, 
 func (s sglang) Profile(ctx context.Context, ep steps.Endpoint,
 	w steps.ProfileWindow) (func(context.Context) (steps.Profiled, error), error) {
 	options := map[string]any{"output_dir": w.Dir, "activities": []string{"CPU", "GPU"}, "with_stack": false, "record_shapes": false}
-	return s.client.Profile(ctx, ep, w, options, s.wait, s.Observe)
+	return s.client.Profile(ctx, ep, w, options, s.Observe)
 }

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
@@ -24,13 +23,10 @@ import (
 const Name = "sglang"
 
 // sglang is stateless.
-type sglang struct {
-	client *engine.Client
-	wait   func(context.Context, time.Duration) error
-}
+type sglang struct{ client *engine.Client }
 
 // New returns the engine.
-func New() steps.Engine { return sglang{client: engine.NewClient(), wait: steps.Sleep} }
+func New() steps.Engine { return sglang{engine.NewClient()} }
 
 // Endpoints lists the endpoints that both SGLang and the load generator support.
 func (sglang) Endpoints() []string {
@@ -46,7 +42,7 @@ func (s sglang) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness)
 // Reset clears the radix cache with POST /flush_cache. SGLang answers 400 while requests are running; then
 // Reset retries a few times.
 func (s sglang) Reset(ctx context.Context, ep steps.Endpoint) error {
-	return s.client.Reset(ctx, ep, "/flush_cache", "", s.wait, func(a engine.Answer) bool { return a.Status == http.StatusBadRequest })
+	return s.client.Reset(ctx, ep, "/flush_cache", "", func(a engine.Answer) bool { return a.Status == http.StatusBadRequest })
 }
 
 // Describe queries the resolved arguments and the model. Keys: version, model, model_root, max_model_len and

@@ -1,4 +1,4 @@
-package sglang
+package sglang_test
 
 import (
 	"context"
@@ -8,12 +8,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/sglang"
 	"github.com/zclconf/go-cty/cty"
 	"go.uber.org/goleak"
 )
@@ -43,7 +44,7 @@ func TestRenderGolden(t *testing.T) {
 			Container: &steps.ContainerSpec{Network: steps.NetworkHost, Entrypoint: []string{"/opt/venv/bin/python"}},
 		},
 	} {
-		p, err := New().Render(spec, spec.ListenHost(), steps.PortNumber(30000))
+		p, err := sglang.New().Render(spec, spec.ListenHost(), steps.PortNumber(30000))
 		if err != nil {
 			t.Fatalf("%s: %v", spec.Addr, err)
 		}
@@ -71,7 +72,7 @@ func TestRenderVersions(t *testing.T) {
 				{Name: "json_model_override_args", Value: map[string]any{"a": int64(1)}},
 			},
 		}
-		p, err := New().Render(spec, spec.ListenHost(), steps.PortNumber(30000))
+		p, err := sglang.New().Render(spec, spec.ListenHost(), steps.PortNumber(30000))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,20 +90,18 @@ func TestRenderRefuses(t *testing.T) {
 		"key":        {steps.ServerSpec{Addr: "s", Model: "m", APIKey: "k"}, "every user of the machine can read"},
 		"model_path": {steps.ServerSpec{Addr: "s", Model: "m", Args: []steps.Arg{{Name: "model_path", Value: "x"}}}, "set model"},
 	} {
-		_, err := New().Render(tt.spec, "127.0.0.1", steps.PortNumber(1))
+		_, err := sglang.New().Render(tt.spec, "127.0.0.1", steps.PortNumber(1))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), `"k"`) {
 			t.Errorf("%s: got %v, want %s", name, err, tt.want)
 		}
 	}
 }
 
-func fake(t *testing.T, h http.HandlerFunc) (sglang, steps.Endpoint) {
+func fake(t *testing.T, h http.HandlerFunc) (steps.Engine, steps.Endpoint) {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	g := New().(sglang)
-	g.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-	return g, steps.Endpoint{BaseURL: s.URL, Model: "m"}
+	return sglang.New(), steps.Endpoint{BaseURL: s.URL, Model: "m"}
 }
 
 func TestReset(t *testing.T) {
@@ -124,9 +123,11 @@ func TestReset(t *testing.T) {
 			w.WriteHeader(tt.statuses[min(asked, len(tt.statuses)-1)])
 			asked++
 		})
-		if err := g.Reset(context.Background(), ep); !errors.Is(err, tt.want) || asked != tt.asked {
-			t.Errorf("%s: %v after %d requests; want %v after %d", name, err, asked, tt.want, tt.asked)
-		}
+		synctest.Test(t, func(t *testing.T) { // the server is outside, and the client keeps no connections
+			if err := g.Reset(t.Context(), ep); !errors.Is(err, tt.want) || asked != tt.asked {
+				t.Errorf("%s: %v after %d requests; want %v after %d", name, err, asked, tt.want, tt.asked)
+			}
+		})
 	}
 	g, ep := fake(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) })
 	if err := g.Reset(context.Background(), ep); err == nil || errors.Is(err, steps.ErrNoReset) {
@@ -200,15 +201,15 @@ func TestClassify(t *testing.T) {
 		"/usr/bin/python3: Error while finding module specification: ModuleNotFoundError: No module named 'sglang'": "not_installed",
 		"ERROR: [Errno 98] error while attempting to bind on address ('127.0.0.1', 30000): address already in use":  "port_in_use",
 	} {
-		if class, _ := New().Classify([]string{"INFO x", line}); class != want {
+		if class, _ := sglang.New().Classify([]string{"INFO x", line}); class != want {
 			t.Errorf("%s: got %s, want %s", line, class, want)
 		}
 	}
 }
 
 func TestValidate(t *testing.T) {
-	k := Kind()
-	if k.Block != "server" || k.Name != Name || k.Doc == "" {
+	k := sglang.Kind()
+	if k.Block != "server" || k.Name != sglang.Name || k.Doc == "" {
 		t.Errorf("kind is %s %s", k.Block, k.Name)
 	}
 	m := cty.StringVal("m")

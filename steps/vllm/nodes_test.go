@@ -1,4 +1,4 @@
-package vllm
+package vllm_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/vllm"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -15,7 +16,7 @@ func nodesOf(t *testing.T, spec steps.ServerSpec) string {
 	t.Helper()
 	var b strings.Builder
 	for rank := range spec.Nodes {
-		p, err := New().Capabilities().Spreader.RenderNode(spec, steps.NodePlace{
+		p, err := vllm.New().Capabilities().Spreader.RenderNode(spec, steps.NodePlace{
 			Rank: rank, Host: fmt.Sprintf("10.0.0.%d", rank+1), Head: "10.0.0.1", Rendezvous: steps.PortNumber(6379), Listen: "0.0.0.0",
 			Port: steps.PortNumber(8000 + rank),
 		})
@@ -73,7 +74,7 @@ func TestRenderNodesRefused(t *testing.T) {
 			if name != "no model" {
 				tt.spec.Model = "m"
 			}
-			_, err := New().Capabilities().Spreader.RenderNode(tt.spec, at)
+			_, err := vllm.New().Capabilities().Spreader.RenderNode(tt.spec, at)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
@@ -97,8 +98,11 @@ func TestCheckNodes(t *testing.T) {
 			want: "nodes sets node-rank for each process"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := steps.Object{Attrs: map[string]cty.Value{"nodes": cty.NumberIntVal(2), "args": cty.ObjectVal(tt.args)}}
-			found := checkNodes(o, tt.version)
+			attrs := map[string]cty.Value{"model": cty.StringVal("m"), "nodes": cty.NumberIntVal(2), "args": cty.ObjectVal(tt.args)}
+			if tt.version != "" {
+				attrs["version"] = cty.StringVal(tt.version)
+			}
+			found := vllm.Kind().Validate(steps.Object{Attrs: attrs})
 			if tt.want == "" && len(found) > 0 || tt.want != "" && (len(found) != 1 || !strings.Contains(found[0].Summary, tt.want)) {
 				t.Errorf("got %v, want %q", found, tt.want)
 			}
@@ -115,7 +119,7 @@ func TestClassifyRay(t *testing.T) {
 		"RuntimeError: This node has an IP address of 10.0.0.2, while we can not find the matched Raylet address. This maybe come from when " +
 			"you connect the Ray cluster with": "ray",
 	} {
-		if class, evidence := New().Classify([]string{"INFO starting", line}); class != want || evidence != line {
+		if class, evidence := vllm.New().Classify([]string{"INFO starting", line}); class != want || evidence != line {
 			t.Errorf("%s: %s (%s), want %s", line, class, evidence, want)
 		}
 	}

@@ -1,13 +1,17 @@
-package vllm
+package vllm_test
 
 import (
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/vllm"
 )
 
 func TestLogPoint(t *testing.T) {
@@ -35,7 +39,7 @@ func TestLogPoint(t *testing.T) {
 		"another line":   {"INFO:     127.0.0.1:52134 - \"POST /v1/completions HTTP/1.1\" 200 OK", nil},
 		"a line of ours": {"Avg prompt throughput: as always", nil},
 	} {
-		got, ok := vllm{}.LogPoint(tt.line)
+		got, ok := observer.LogPoint(tt.line)
 		if ok != (tt.want != nil) {
 			t.Errorf("%s: ok is %v", name, ok)
 		}
@@ -44,6 +48,8 @@ func TestLogPoint(t *testing.T) {
 		}
 	}
 }
+
+var observer = vllm.New().Capabilities().Observer
 
 var approx = cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(a)) })
 
@@ -94,7 +100,7 @@ func TestStartFacts(t *testing.T) {
 		},
 		"nothing": {[]string{"", "INFO: hello"}, map[string]float64{}},
 	} {
-		if d := cmp.Diff(tt.want, vllm{}.StartFacts(tt.log), approx); d != "" {
+		if d := cmp.Diff(tt.want, observer.StartFacts(tt.log), approx); d != "" {
 			t.Errorf("%s:\n%s", name, d)
 		}
 	}
@@ -111,7 +117,7 @@ func TestStartFactsOfAGPU(t *testing.T) {
 		"profile_seconds": 13.9,
 		"kv_cache_bytes":  36.06 * (1 << 30), "kv_cache_tokens": 65536, "max_concurrency": 32,
 	}
-	if d := cmp.Diff(want, vllm{}.StartFacts(strings.Split(string(text), "\n")), approx); d != "" {
+	if d := cmp.Diff(want, observer.StartFacts(strings.Split(string(text), "\n")), approx); d != "" {
 		t.Error(d)
 	}
 }
@@ -146,11 +152,13 @@ func TestFigures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := figures.Read(text)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) }))
+		got, err := observer.Observe(t.Context(), steps.Endpoint{BaseURL: s.URL})
+		s.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(want, got, approx); d != "" {
+		if d := cmp.Diff(want, got, approx, cmpopts.IgnoreFields(steps.Observation{}, "At", "Exposition")); d != "" {
 			t.Errorf("%s:\n%s", file, d)
 		}
 	}
@@ -161,11 +169,11 @@ func FuzzLogLines(f *testing.F) {
 	f.Add("GPU KV cache size: 643,232 tokens, Maximum concurrency for 40,960 tokens per request: 15.70x")
 	f.Add("Avg prompt throughput: ....... tokens/s, Avg generation throughput: 9" + string(make([]byte, 100)))
 	f.Fuzz(func(t *testing.T, line string) {
-		gauges, ok := vllm{}.LogPoint(line)
+		gauges, ok := observer.LogPoint(line)
 		if ok != (len(gauges) > 0) {
 			t.Fatalf("%v %v", gauges, ok)
 		}
-		for _, m := range []map[string]float64{gauges, vllm{}.StartFacts([]string{line, line})} {
+		for _, m := range []map[string]float64{gauges, observer.StartFacts([]string{line, line})} {
 			for name, v := range m {
 				if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 					t.Fatalf("%s is %v", name, v)

@@ -38,5 +38,5 @@ func (vllm) Profiled(spec steps.ServerSpec, dir, version string) (steps.ServerSp
 // Profile implements steps.Profiler.
 func (v vllm) Profile(ctx context.Context, ep steps.Endpoint,
 	w steps.ProfileWindow) (func(context.Context) (steps.Profiled, error), error) {
-	return v.client.Profile(ctx, ep, w, nil, v.wait, v.Observe)
+	return v.client.Profile(ctx, ep, w, nil, v.Observe)
 }

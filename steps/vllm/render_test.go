@@ -1,4 +1,4 @@
-package vllm
+package vllm_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/vllm"
 )
 
 // cases are rendered into testdata/render.golden.
@@ -55,7 +56,7 @@ func cases() []steps.ServerSpec {
 func TestRenderGolden(t *testing.T) {
 	var b strings.Builder
 	for _, spec := range cases() {
-		p, err := New().Render(spec, spec.ListenHost(), steps.PortNumber(20000))
+		p, err := vllm.New().Render(spec, spec.ListenHost(), steps.PortNumber(20000))
 		if err != nil {
 			t.Fatalf("%s: %v", spec.Addr, err)
 		}
@@ -94,7 +95,7 @@ func TestRenderVersions(t *testing.T) {
 				{Name: "kv_transfer_config", Value: map[string]any{"kv_connector": "NixlConnector", "kv_role": "kv_both"}},
 			},
 		}
-		p, err := New().Render(spec, spec.ListenHost(), steps.PortNumber(20000))
+		p, err := vllm.New().Render(spec, spec.ListenHost(), steps.PortNumber(20000))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,9 +128,9 @@ func TestRenderDoesNotShareArgv(t *testing.T) {
 	executable := make([]string, 1, 8)
 	executable[0] = "vllm"
 	spec := steps.ServerSpec{Model: "a", Executable: executable}
-	p1, _ := New().Render(spec, "h", steps.PortNumber(1))
+	p1, _ := vllm.New().Render(spec, "h", steps.PortNumber(1))
 	spec.Model = "b"
-	p2, _ := New().Render(spec, "h", steps.PortNumber(2))
+	p2, _ := vllm.New().Render(spec, "h", steps.PortNumber(2))
 	if p1.Argv[2] != "a" || p2.Argv[2] != "b" {
 		t.Errorf("two renderings share memory: %v, %v", p1.Argv, p2.Argv)
 	}
@@ -152,7 +153,7 @@ func TestRenderRefuses(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := New().Render(tt.spec, "127.0.0.1", steps.PortNumber(1))
+			_, err := vllm.New().Render(tt.spec, "127.0.0.1", steps.PortNumber(1))
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}

@@ -61,7 +61,7 @@ func (v vllm) awaitSleeping(ctx context.Context, ep steps.Endpoint, want bool) e
 		case i == sleepingAttempts:
 			return fmt.Errorf("GET /is_sleeping: it still says is_sleeping: %t", is)
 		}
-		if err := v.wait(ctx, sleepingPause); err != nil {
+		if err := steps.Sleep(ctx, sleepingPause); err != nil {
 			return err
 		}
 	}

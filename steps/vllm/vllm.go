@@ -13,7 +13,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
@@ -23,13 +22,10 @@ import (
 const Name = "vllm"
 
 // vllm is stateless.
-type vllm struct {
-	client *engine.Client
-	wait   func(context.Context, time.Duration) error
-}
+type vllm struct{ client *engine.Client }
 
 // New returns the engine.
-func New() steps.Engine { return vllm{client: engine.NewClient(), wait: steps.Sleep} }
+func New() steps.Engine { return vllm{engine.NewClient()} }
 
 // Endpoints returns the endpoints that vLLM serves and the load generator can use.
 func (vllm) Endpoints() []string { return []string{"completions", "chat", "embeddings", "rerank"} }
@@ -43,7 +39,7 @@ func (v vllm) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (
 // VLLM_SERVER_DEV_MODE=1 (Render sets it). Without it the error is [steps.ErrNoReset]. vLLM refuses
 // while blocks are in use, so Reset retries a few times.
 func (v vllm) Reset(ctx context.Context, ep steps.Endpoint) error {
-	return v.client.Reset(ctx, ep, "/reset_prefix_cache", "; start vLLM with VLLM_SERVER_DEV_MODE=1", v.wait, func(a engine.Answer) bool {
+	return v.client.Reset(ctx, ep, "/reset_prefix_cache", "; start vLLM with VLLM_SERVER_DEV_MODE=1", func(a engine.Answer) bool {
 		// Older versions answer 200 without a body and do not report success.
 		var result struct {
 			Success *bool `json:"success"`

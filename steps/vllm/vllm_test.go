@@ -1,4 +1,4 @@
-package vllm
+package vllm_test
 
 import (
 	"context"
@@ -8,25 +8,24 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/engine"
+	"github.com/servegate/pipeline/steps/vllm"
 	"github.com/zclconf/go-cty/cty"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server answers with the handler; waits between attempts take no time.
-func server(t *testing.T, h http.HandlerFunc) (vllm, steps.Endpoint) {
+// server answers with the handler.
+func server(t *testing.T, h http.HandlerFunc) (steps.Engine, steps.Endpoint) {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	v := New().(vllm)
-	v.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-	return v, steps.Endpoint{BaseURL: s.URL, Model: "m"}
+	return vllm.New(), steps.Endpoint{BaseURL: s.URL, Model: "m"}
 }
 
 func TestReset(t *testing.T) {
@@ -53,10 +52,12 @@ func TestReset(t *testing.T) {
 				_, _ = w.Write([]byte(tt.bodies[min(asked, len(tt.bodies)-1)]))
 				asked++
 			})
-			err := v.Reset(context.Background(), ep)
-			if !errors.Is(err, tt.want) || asked != tt.asked {
-				t.Errorf("%v after %d requests; want %v after %d", err, asked, tt.want, tt.asked)
-			}
+			synctest.Test(t, func(t *testing.T) { // the server is outside, and the client keeps no connections
+				err := v.Reset(t.Context(), ep)
+				if !errors.Is(err, tt.want) || asked != tt.asked {
+					t.Errorf("%v after %d requests; want %v after %d", err, asked, tt.want, tt.asked)
+				}
+			})
 		})
 	}
 }
@@ -133,7 +134,7 @@ func TestClassify(t *testing.T) {
 		"RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}": "engine_failed",
 		"INFO:     Application startup complete.":                                                        "unknown",
 	} {
-		class, evidence := New().Classify([]string{"INFO x", line})
+		class, evidence := vllm.New().Classify([]string{"INFO x", line})
 		if class != want || class != "unknown" && evidence != line {
 			t.Errorf("%s: got %s (%s), want %s", line, class, evidence, want)
 		}
@@ -154,7 +155,7 @@ func TestClassifyRealLogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		class, evidence := New().Classify(strings.Split(string(text), "\n"))
+		class, evidence := vllm.New().Classify(strings.Split(string(text), "\n"))
 		if class != want.class || !strings.Contains(evidence, want.evidence) {
 			t.Errorf("%s: got %s (%s)", name, class, evidence)
 		}
@@ -162,8 +163,8 @@ func TestClassifyRealLogs(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	k := Kind()
-	if k.Block != "server" || k.Name != Name || k.Doc == "" {
+	k := vllm.Kind()
+	if k.Block != "server" || k.Name != vllm.Name || k.Doc == "" {
 		t.Errorf("kind is %s %s", k.Block, k.Name)
 	}
 	count := func(attrs map[string]cty.Value) int { return len(k.Validate(steps.Object{Attrs: attrs})) }

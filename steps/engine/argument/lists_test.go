@@ -1,4 +1,4 @@
-package argument
+package argument_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine/argument"
 	"github.com/servegate/pipeline/steps/engine/flags"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -69,7 +70,7 @@ func TestListsCheck(t *testing.T) {
 		{"0.11.0", "tp", number(8), "vLLM 0.11.0 has no argument tp: Write tensor_parallel_size", false},
 	} {
 		o := steps.Object{Attrs: map[string]cty.Value{"args": cty.ObjectVal(map[string]cty.Value{tt.arg: tt.value})}}
-		found := NewLists("vllm", "vLLM", tt.version).Check(o, FlagStyle{Reserved: map[string]string{"port": "set port"}})
+		found := argument.NewLists("vllm", "vLLM", tt.version).Check(o, argument.FlagStyle{Reserved: map[string]string{"port": "set port"}})
 		got, warning := "", false
 		for _, p := range found {
 			got, warning = got+p.Summary+": "+p.Detail, p.Warning
@@ -83,37 +84,38 @@ func TestListsCheck(t *testing.T) {
 	}
 	// A value is checked under a name that is short.
 	o := steps.Object{Attrs: map[string]cty.Value{"args": cty.ObjectVal(map[string]cty.Value{"max_num_s": cty.True})}}
-	if found := NewLists("vllm", "vLLM", "0.11.0").Check(o, FlagStyle{}); len(found) != 2 || found[1].Warning {
+	if found := argument.NewLists("vllm", "vLLM", "0.11.0").Check(o, argument.FlagStyle{}); len(found) != 2 || found[1].Warning {
 		t.Errorf("max_num_s = true: %+v", found)
 	}
 }
 
-// TestBetweenLists: a version whose list is taken away, as one that nobody has read yet, has
-// none of its own arguments refused, whatever its neighbours say.
+// TestBetweenLists: a version without a list refuses no argument that some version has.
 func TestBetweenLists(t *testing.T) {
-	for _, tt := range []struct{ engine, before, version, after string }{
-		{"vllm", "0.10.2", "0.11.0", "0.13.0"}, {"vllm", "0.13.0", "0.17.0", "0.33.0"}, {"vllm", "0.13.0", "0.32.0", "0.33.0"},
-		{"sglang", "0.5.5", "0.5.12", "0.5.23"},
+	for _, tt := range []struct {
+		engine, version string
+		listed          []string
+	}{
+		{"vllm", "0.11.0rc1", []string{"0.6.4", "0.10.2", "0.11.0", "0.13.0"}}, {"vllm", "0.17.0rc1", []string{"0.13.0", "0.17.0"}},
+		{"vllm", "0.33.0rc1", []string{"0.17.0", "0.32.0", "0.33.0"}},
+		{"sglang", "0.5.23rc1", []string{"0.5.5", "0.5.12", "0.5.23"}},
 	} {
-		known := func(version string) *flags.Table {
+		l := argument.NewLists(tt.engine, tt.engine, tt.version)
+		warned := 0
+		for _, version := range tt.listed {
 			k := flags.For(tt.engine, version)
 			if !k.Own {
 				t.Fatalf("%s %s has no list", tt.engine, version)
 			}
-			return k.Tables[0]
-		}
-		l := Lists{Title: tt.engine, name: tt.engine, version: tt.version,
-			known: flags.Known{Tables: []*flags.Table{known(tt.before), known(tt.after)}}}
-		own := known(tt.version)
-		warned := 0
-		for _, name := range own.Names() {
-			def, _ := own.Lookup(name)
-			for _, value := range valuesOf(def) {
-				o := steps.Object{Attrs: map[string]cty.Value{"args": cty.ObjectVal(map[string]cty.Value{argOf(name): value})}}
-				for _, p := range l.Check(o, FlagStyle{}) {
-					warned++
-					if !p.Warning {
-						t.Errorf("%s %s: %s is refused: %s", tt.engine, tt.version, name, p.Summary)
+			for _, name := range k.Tables[0].Names() {
+				def, _ := k.Tables[0].Lookup(name)
+				arg := strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_")
+				for _, value := range valuesOf(def) {
+					o := steps.Object{Attrs: map[string]cty.Value{"args": cty.ObjectVal(map[string]cty.Value{arg: value})}}
+					for _, p := range l.Check(o, argument.FlagStyle{}) {
+						warned++
+						if !p.Warning {
+							t.Errorf("%s %s: %s of %s is refused: %s %s", tt.engine, tt.version, name, version, p.Summary, p.Detail)
+						}
 					}
 				}
 			}
@@ -159,7 +161,7 @@ func TestListsCheckNothing(t *testing.T) {
 		"null":       {"vllm", map[string]cty.Value{"args": cty.NullVal(cty.DynamicPseudoType)}},
 		"typed null": {"vllm", map[string]cty.Value{"args": cty.NullVal(cty.Map(cty.String))}},
 	} {
-		if found := NewLists(tt.engine, "E", "0.11.0").Check(steps.Object{Attrs: tt.attrs}, FlagStyle{}); len(found) > 0 {
+		if found := argument.NewLists(tt.engine, "E", "0.11.0").Check(steps.Object{Attrs: tt.attrs}, argument.FlagStyle{}); len(found) > 0 {
 			t.Errorf("%s: %v", name, found)
 		}
 	}
@@ -168,17 +170,17 @@ func TestListsCheckNothing(t *testing.T) {
 func TestListsFalse(t *testing.T) {
 	for _, tt := range []struct {
 		engine, version, arg string
-		want                 FalseForm
+		want                 argument.FalseForm
 	}{
-		{"vllm", "0.6.4", "enable_prefix_caching", OmitFalse},
-		{"vllm", "0.6.4", "enable_chunked_prefill", WriteFalse},
-		{"vllm", "0.11.0", "enable_chunked_prefill", NegateFalse},
-		{"vllm", "0.33.0", "disable_log_stats", OmitFalse},
-		{"vllm", "0.33.0", "in_no_list", NegateFalse},
-		{"sglang", "0.5.23", "lora_strict_loading", NegateFalse},
-		{"sglang", "0.5.5", "disable_radix_cache", OmitFalse},
+		{"vllm", "0.6.4", "enable_prefix_caching", argument.OmitFalse},
+		{"vllm", "0.6.4", "enable_chunked_prefill", argument.WriteFalse},
+		{"vllm", "0.11.0", "enable_chunked_prefill", argument.NegateFalse},
+		{"vllm", "0.33.0", "disable_log_stats", argument.OmitFalse},
+		{"vllm", "0.33.0", "in_no_list", argument.NegateFalse},
+		{"sglang", "0.5.23", "lora_strict_loading", argument.NegateFalse},
+		{"sglang", "0.5.5", "disable_radix_cache", argument.OmitFalse},
 	} {
-		if got := NewLists(tt.engine, "", tt.version).False(NegateFalse)(tt.arg); got != tt.want {
+		if got := argument.NewLists(tt.engine, "", tt.version).False(argument.NegateFalse)(tt.arg); got != tt.want {
 			t.Errorf("%v: form %d", tt, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package argument
+package argument_test
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/engine/argument"
 	"pgregory.net/rapid"
 )
 
@@ -22,10 +23,10 @@ func TestSettings(t *testing.T) {
 	arg := func(name string, value any) steps.Arg { return steps.Arg{Name: name, Value: value} }
 	type forms []steps.ServerSpec
 	for _, tt := range []struct {
-		want  Settings
+		want  argument.Settings
 		forms forms
 	}{
-		{Settings{"hf_overrides.num_hidden_layers": "1"}, forms{
+		{argument.Settings{"hf_overrides.num_hidden_layers": "1"}, forms{
 			vllmWith(arg("hf_overrides", map[string]any{"num_hidden_layers": int64(1)})),
 			vllmWith(arg("hf-overrides", map[string]any{"num_hidden_layers": 1.0})),
 			vllmWith(arg("hf_overrides.num_hidden_layers", int64(1))),
@@ -35,22 +36,22 @@ func TestSettings(t *testing.T) {
 			vllmWith(arg("hf_ov", map[string]any{"num_hidden_layers": int64(1)})),
 			vllmWith(arg("hf_ov.num_hidden_layers", int64(1))),
 		}},
-		{Settings{"tp_size": "8"}, forms{
+		{argument.Settings{"tp_size": "8"}, forms{
 			sglangWith(arg("tp", int64(8))), sglangWith(arg("tp_size", int64(8))), sglangWith(arg("tensor-parallel-size", "8")),
 			sglangWith(arg("tensor_p", 8)),
 		}},
-		{Settings{"enable_log_requests": "false"}, forms{
+		{argument.Settings{"enable_log_requests": "false"}, forms{
 			vllmWith(arg("enable_log_requests", false)), vllmWith(arg("no_enable_log_requests", true)), vllmWith(arg("disable-log-requests", true)),
 		}},
-		{Settings{}, forms{vllmWith(arg("dtype", nil)), sglangWith(arg("disable_radix_cache", false))}},
-		{Settings{"lora_modules": `["a=/x","b=/y"]`}, forms{vllmWith(arg("lora_modules", []any{"a=/x", "b=/y"}))}},
-		{Settings{"a.b.c": "true", "a.d": "[1]", "a.e": "{}"}, forms{
+		{argument.Settings{}, forms{vllmWith(arg("dtype", nil)), sglangWith(arg("disable_radix_cache", false))}},
+		{argument.Settings{"lora_modules": `["a=/x","b=/y"]`}, forms{vllmWith(arg("lora_modules", []any{"a=/x", "b=/y"}))}},
+		{argument.Settings{"a.b.c": "true", "a.d": "[1]", "a.e": "{}"}, forms{
 			{Args: []steps.Arg{arg("a", map[string]any{"b": map[string]any{"c": true}, "d": []any{1}, "e": map[string]any{}, "f": nil})}},
 			{Args: []steps.Arg{arg("a.b", `{"c": true}`), arg("a.d", []any{1}), arg("a.e", `{}`)}},
 		}},
 	} {
 		for _, spec := range tt.forms {
-			if diff := cmp.Diff(tt.want, SettingsOf(spec)); diff != "" {
+			if diff := cmp.Diff(tt.want, argument.SettingsOf(spec)); diff != "" {
 				t.Errorf("%v: %s", spec.Args, diff)
 			}
 		}
@@ -60,6 +61,8 @@ func TestSettings(t *testing.T) {
 // TestOtherWork: what changes the work is named in every form of the command line, and what
 // says how the same work is done is not.
 func TestOtherWork(t *testing.T) {
+	// A length that is given cuts a sequence; one that is not given anymore does not.
+	lengths := []string{"max_model_len", "context_length", "ctx_size", "n_predict"}
 	one := func(name string, value any) []steps.Arg { return []steps.Arg{{Name: name, Value: value}} }
 	env := func(name string) []steps.EnvVar { return []steps.EnvVar{{Name: name, Value: "x"}} }
 	layers := map[string]any{"num_hidden_layers": int64(1)}
@@ -157,19 +160,19 @@ func TestOtherWork(t *testing.T) {
 			base := steps.ServerSpec{Engine: tt.engine, Version: version}
 			head := tt.head
 			head.Engine, head.Version = base.Engine, base.Version
-			if got := OtherWork(base, head); got != tt.want {
+			if got := argument.OtherWork(base, head); got != tt.want {
 				t.Errorf("%s %q %v %v %v: %q, want %q", tt.engine, version, head.Args, head.Env, head.Executable, got, tt.want)
 			}
-			if got := OtherWork(head, base); got != tt.want && !slices.Contains(shorter, tt.want) {
+			if got := argument.OtherWork(head, base); got != tt.want && !slices.Contains(lengths, tt.want) {
 				t.Errorf("%s without %v %v %v: %q, want %q", tt.engine, head.Args, head.Env, head.Executable, got, tt.want)
 			}
 		}
 	}
 	length := func(v any) steps.ServerSpec { return vllmWith(steps.Arg{Name: "max_model_len", Value: v}) }
-	if got := OtherWork(length(int64(4096)), length("8k")); got != "" {
+	if got := argument.OtherWork(length(int64(4096)), length("8k")); got != "" {
 		t.Errorf("a longer sequence is other work: %s", got)
 	}
-	if got := OtherWork(length("8k"), length(int64(4096))); got != "max_model_len" {
+	if got := argument.OtherWork(length("8k"), length(int64(4096))); got != "max_model_len" {
 		t.Errorf("a shorter sequence is %q", got)
 	}
 }
@@ -186,7 +189,7 @@ func TestOtherWorkInAnyForm(t *testing.T) {
 			case 0:
 				return vllmWith(steps.Arg{Name: head, Value: inner})
 			case 1:
-				text, err := CompactJSON(inner)
+				text, err := argument.CompactJSON(inner)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -195,7 +198,7 @@ func TestOtherWorkInAnyForm(t *testing.T) {
 			return vllmWith(steps.Arg{Name: head + ".num_hidden_layers", Value: layers})
 		}
 		x, y := rapid.Int64Range(1, 3).Draw(t, "x"), rapid.Int64Range(1, 3).Draw(t, "y")
-		if got := OtherWork(form("base", x), form("head", y)); (got == "") != (x == y) {
+		if got := argument.OtherWork(form("base", x), form("head", y)); (got == "") != (x == y) {
 			t.Fatalf("%d and %d: %q", x, y, got)
 		}
 	})
