@@ -16,8 +16,21 @@ type RunRequests struct {
 	// Resent counts the requests that were sent again because an idle connection was closed without
 	// an answer. The comparison of success rates counts them as failed.
 	Resent int `json:"resent,omitempty"`
+	// Tail is the mean time from the last event with a token to the end of the response, in seconds.
+	// E2EL does not include it.
+	Tail float64 `json:"tail_s,omitempty" bounds:"0,"`
+	// Warmup describes the requests before the measured ones; absent without a warm-up.
+	Warmup *Warmup `json:"warmup,omitempty"`
 	// Digest of the single requests. It is only in a journal: see package comparability.
 	Digest string `json:"digest,omitempty"`
+}
+
+// Warmup describes the requests that a run sent before it measured.
+type Warmup struct {
+	Sent   int `json:"sent" bounds:"0,"`
+	Failed int `json:"failed,omitempty" bounds:"0,"`
+	// Mean is the mean E2EL of those that succeeded, in seconds.
+	Mean float64 `json:"mean_s,omitempty" bounds:"0,"`
 }
 
 // ComparedRequests compares the measured requests of two cells, request by request, for the prompts
@@ -52,7 +65,7 @@ type RequestDifference struct {
 	// Repeat is the first repeat that shows the difference.
 	Repeat int `json:"repeat"`
 	// Base and Head are the two values: tokens of a request, characters of a token, tokens of an
-	// event, or a share of the requests.
+	// event, seconds, or a share of the requests.
 	Base float64 `json:"base"`
 	Head float64 `json:"head"`
 	Text string  `json:"text"` // in words

@@ -79,7 +79,8 @@ const (
 type runPair struct {
 	result.PairedRequests
 	base, head []request // of equal length
-	index      []int     // indices of the requests
+	runs       [2]result.Run
+	index      []int // indices of the requests
 	// firsts counts the greedy answers with first characters known on both sides, and alikeFirst those with
 	// equal ones.
 	firsts, alikeFirst int
@@ -122,6 +123,9 @@ func CompareRequests(benchmark string, base, head *result.Cell) (result.Compared
 	add(all.events())
 	add(all.finish())
 	add(all.blank())
+	add(lateEnds(pairs))
+	add(warmupFailures(pairs))
+	add(warmupTimes(pairs))
 	for _, p := range pairs {
 		out.Pairs = append(out.Pairs, p.PairedRequests)
 	}
@@ -156,7 +160,7 @@ func runPairs(base, head *result.Cell) []runPair {
 		if !both || !compares(h) || b.Audit["work_hash"] != h.Audit["work_hash"] {
 			continue
 		}
-		p := runPair{PairedRequests: result.PairedRequests{Repeat: h.Pair(), Pass: h.Pass}}
+		p := runPair{PairedRequests: result.PairedRequests{Repeat: h.Pair(), Pass: h.Pass}, runs: [2]result.Run{b, h}}
 		bases, heads := readRequests(b.Requests.Digest), readRequests(h.Requests.Digest)
 		for i := range min(len(bases), len(heads)) {
 			if bases[i].given && heads[i].given {

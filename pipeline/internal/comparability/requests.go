@@ -37,9 +37,9 @@ const (
 	flagEnd
 )
 
-// CollectRequests counts the requests of a run and digests them one by one.
-func CollectRequests(requests record.List) *result.RunRequests {
-	out := &result.RunRequests{Finish: map[string]int{}}
+// CollectRequests counts the requests of a run and digests them one by one. warmup holds those before them.
+func CollectRequests(requests, warmup record.List) *result.RunRequests {
+	out := &result.RunRequests{Finish: map[string]int{}, Tail: tailOf(requests), Warmup: warmupOf(warmup)}
 	var digest []byte
 	next := 0
 	for _, r := range requests.Sorted().All() {

@@ -70,7 +70,7 @@ func cell(temperature string, repeats int, requests func(repeat int) []record.Re
 	for r := 1; r <= repeats; r++ {
 		c.Runs = append(c.Runs, result.Run{
 			Repeat: r, Status: result.RunOK, Audit: map[string]any{"work_hash": fmt.Sprint(r)},
-			Requests: CollectRequests(record.ListOf(requests(r)...)),
+			Requests: CollectRequests(record.ListOf(requests(r)...), record.List{}),
 		})
 	}
 	return c
@@ -282,7 +282,7 @@ func TestRequestsInADigest(t *testing.T) {
 		}
 	})
 	requests[4].Text = nil
-	got := CollectRequests(record.ListOf(requests...))
+	got := CollectRequests(record.ListOf(requests...), record.List{})
 	if got.Resent != 1 || got.PromptTokens != 4*256 || got.Finish["length"] != 3 || got.Finish["stop"] != 1 {
 		t.Errorf("%+v", got)
 	}

@@ -77,7 +77,7 @@ func (r *runner) runOwnLoad(ctx context.Context, s *server, bm plan.Benchmark, c
 	if config, ok := errors.AsType[*ConfigError](err); ok {
 		return measurement{}, config
 	}
-	measured := r.measure(bm, cell.Workload, got.Run, cause, err)
+	measured := r.measure(bm, cell.Workload, got.Run, got.Warmup, cause, err)
 	if s.lane.LoadNode != "" {
 		measured.Audit["load_node"] = s.lane.LoadNode
 	}

@@ -20,10 +20,10 @@ import (
 // measure reduces the records of a run and sets its status. The checks apply in this order. The run failed if the
 // server failed. It is void if the load generator was lost. It failed if the load could not be executed or no request
 // succeeded. It is void if the client was the limit. It is ok otherwise, also with some failed requests.
-func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, cause, err error) result.Run {
+func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, warmup record.List, cause, err error) result.Run {
 	out := reduce(run)
 	if w.Answers == nil && !r.o.Bare {
-		out.Requests = comparability.CollectRequests(run.Requests)
+		out.Requests = comparability.CollectRequests(run.Requests, warmup)
 	}
 	limit, void := limits(bm.Limits).Void(run.Audit)
 	if w.Answers != nil {

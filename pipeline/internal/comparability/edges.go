@@ -1,0 +1,132 @@
+package comparability
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// Latencies are measured from the first request after the warm-up to the last token of each answer. A head can move cost
+// to where nothing is measured: into its first requests, or behind the last token. A client that reads to the end of
+// a response waits for that, too, and in a closed loop such a head gets less load.
+const (
+	// leastTail is the smallest difference of tails that is reported, in seconds and as a share of the mean E2EL.
+	leastTail, tailShare = 0.001, 0.02
+	// otherTail is the smallest ratio of tails, and otherWarmup that of the warm-up's times, beside the ratio of the
+	// measured ones.
+	otherTail, otherWarmup = 2, 1.5
+	// leastPairs is the smallest number of pairs of runs that must all show a difference of times.
+	leastPairs = 3
+	// meanE2EL is the metric that the times are compared with.
+	meanE2EL = "e2el.mean"
+)
+
+// tailOf returns the mean time from the last token to the end of the response, in seconds.
+func tailOf(requests record.List) float64 {
+	sum, n := 0.0, 0
+	for _, r := range requests.All() {
+		if r.Failure == "" && len(r.Events) > 0 && r.Done >= 0 {
+			sum, n = sum+float64(max(r.Done-r.Events[len(r.Events)-1].At, 0))/1e9, n+1
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
+// warmupOf describes the requests of a warm-up, nil without one.
+func warmupOf(requests record.List) *result.Warmup {
+	out := &result.Warmup{Sent: requests.Len()}
+	sum := 0.0
+	for _, r := range requests.All() {
+		switch {
+		case r.Failure != "":
+			out.Failed++
+		case len(r.Events) > 0:
+			sum += float64(r.Events[len(r.Events)-1].At-r.Sent) / 1e9
+		}
+	}
+	if out.Sent == 0 {
+		return nil
+	}
+	out.Mean = sum / float64(max(out.Sent-out.Failed, 1))
+	return out
+}
+
+// lateEnds reports if the responses of one side go on longer after their last token.
+func lateEnds(pairs []runPair) (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.LateEnds, Repeat: pairs[0].Repeat, Shown: true}
+	e2el, n := 0.0, float64(len(pairs))
+	for _, p := range pairs {
+		d.Base, d.Head = d.Base+p.runs[0].Requests.Tail/n, d.Head+p.runs[1].Requests.Tail/n
+		e2el += (p.runs[0].Metrics[meanE2EL] + p.runs[1].Metrics[meanE2EL]) / 2 / n
+	}
+	unit := humanize.ScaleFor("s", d.Base, d.Head)
+	d.Text = fmt.Sprintf("time from the last token to the end of the response: base %s, head %s; E2EL ends with the last token",
+		unit.Value(d.Base), unit.Value(d.Head))
+	difference := math.Abs(d.Head - d.Base)
+	return d, difference >= max(leastTail, tailShare*e2el) && max(d.Base, d.Head) >= otherTail*min(d.Base, d.Head) &&
+		agree(pairs, func(p runPair) float64 { return p.runs[1].Requests.Tail - p.runs[0].Requests.Tail })
+}
+
+// warmupFailures reports if more requests of the warm-up fail on one side.
+func warmupFailures(pairs []runPair) (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.OtherWarmup, Repeat: pairs[0].Repeat, Shown: true}
+	var failed, sent [2]float64
+	for _, p := range pairs {
+		for i, r := range p.runs {
+			if w := r.Requests.Warmup; w != nil {
+				failed[i], sent[i] = failed[i]+float64(w.Failed), sent[i]+float64(w.Sent)
+			}
+		}
+	}
+	if min(sent[0], sent[1]) < leastRequests {
+		return d, false
+	}
+	d.Base, d.Head = failed[0]/sent[0], failed[1]/sent[1]
+	d.Text = fmt.Sprintf("requests of the warm-up that failed: base %.0f of %.0f, head %.0f of %.0f; they are not measured",
+		failed[0], sent[0], failed[1], sent[1])
+	return d, math.Abs(d.Head-d.Base) > otherShare
+}
+
+// warmupTimes reports if the requests of the warm-up take longer on one side than its measured ones explain.
+func warmupTimes(pairs []runPair) (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.OtherWarmup, Repeat: pairs[0].Repeat, Shown: true}
+	ratio := func(p runPair) float64 {
+		b, h := p.runs[0], p.runs[1]
+		if b.Requests.Warmup == nil || h.Requests.Warmup == nil {
+			return 0
+		}
+		v := math.Log(h.Requests.Warmup.Mean / b.Requests.Warmup.Mean / (h.Metrics[meanE2EL] / b.Metrics[meanE2EL]))
+		if math.IsNaN(v) || math.IsInf(v, 0) || math.Abs(v) < math.Log(otherWarmup) {
+			return 0
+		}
+		return v
+	}
+	if !agree(pairs, ratio) {
+		return d, false
+	}
+	n := float64(len(pairs))
+	for _, p := range pairs {
+		d.Base, d.Head = d.Base+p.runs[0].Requests.Warmup.Mean/n, d.Head+p.runs[1].Requests.Warmup.Mean/n
+	}
+	unit := humanize.ScaleFor("s", d.Base, d.Head)
+	d.Text = fmt.Sprintf("mean E2EL of the requests of the warm-up: base %s, head %s; the first requests after a start are not measured",
+		unit.Value(d.Base), unit.Value(d.Head))
+	return d, true
+}
+
+// agree reports whether a difference has the same sign in all pairs, and there are enough of them.
+func agree(pairs []runPair, of func(runPair) float64) bool {
+	up, down := 0, 0
+	for _, p := range pairs {
+		switch v := of(p); {
+		case v > 0:
+			up++
+		case v < 0:
+			down++
+		}
+	}
+	return max(up, down) == len(pairs) && len(pairs) >= leastPairs
+}

@@ -1,0 +1,66 @@
+package comparability
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/record"
+)
+
+// TestEdgesOfRuns: cost before the first measured request and after the last token of an answer is reported, and noise
+// of both is not.
+func TestEdgesOfRuns(t *testing.T) {
+	const n, repeats, ms = 40, 4, int64(1e6)
+	rng := rand.New(rand.NewPCG(5, 1))
+	type times struct{ tail, warm, answer int64 } // nanoseconds
+	of := func(at times, failed int) *result.Cell {
+		c := cell("0.7", repeats, func(int) []record.Request { return nil })
+		for i := range c.Runs {
+			noise := func(v int64) int64 { return v + v*int64(rng.IntN(20)-10)/100 }
+			measured := answered(n, greedyText, func(_ int, q *asked) {
+				end := noise(at.answer)
+				q.Events[len(q.Events)-1].At, q.Done = end, end+noise(at.tail)
+			})
+			warm := answered(20, greedyText, func(i int, q *asked) {
+				if q.Events[len(q.Events)-1].At = noise(at.warm); i < failed {
+					q.Failure = record.FailStatus
+				}
+			})
+			c.Runs[i].Requests = CollectRequests(record.ListOf(measured...), record.ListOf(warm...))
+			c.Runs[i].Metrics = map[string]float64{"e2el.mean": float64(at.answer) / 1e9}
+		}
+		return c
+	}
+	honest := times{tail: ms / 10, warm: 100 * ms, answer: 100 * ms}
+	for name, tt := range map[string]struct {
+		head   times
+		failed int
+		want   []result.DifferentRequests
+	}{
+		"the same":                     {honest, 0, nil},
+		"slower in all":                {times{honest.tail, 150 * ms, 150 * ms}, 0, nil},
+		"ends later":                   {times{150 * ms, honest.warm, honest.answer}, 0, []result.DifferentRequests{result.LateEnds}},
+		"a tail of half a millisecond": {times{ms / 2, honest.warm, honest.answer}, 0, nil},
+		"slow first requests":          {times{honest.tail, 700 * ms, honest.answer}, 0, []result.DifferentRequests{result.OtherWarmup}},
+		"first requests that fail":     {honest, 15, []result.DifferentRequests{result.OtherWarmup}},
+		"one first request fails":      {honest, 1, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base, head := of(honest, 0), of(tt.head, tt.failed)
+			for _, sides := range [][2]*result.Cell{{base, head}, {head, base}} {
+				got, _ := CompareRequests("benchmark.b", sides[0], sides[1])
+				var found []result.DifferentRequests
+				for _, d := range got.Differences {
+					if found = append(found, d.What); !d.Shown {
+						t.Errorf("it decides: %+v", d)
+					}
+				}
+				if !slices.Equal(found, tt.want) {
+					t.Errorf("%+v, want %v", got.Differences, tt.want)
+				}
+			}
+		})
+	}
+}
