@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 	"pgregory.net/rapid"
 )
 
@@ -25,7 +26,7 @@ func spec(kind string) steps.Dataset {
 	return steps.Dataset{Kind: kind, InputMin: 20, InputMax: 60, OutputMin: 1, OutputMax: 9, PrefixLen: 12}
 }
 
-func source(t interface{ Fatal(...any) }, d steps.Dataset, c Corpus) Source {
+func source(t interface{ Fatal(...any) }, d steps.Dataset, c dataset.Corpus) dataset.Source {
 	src, err := synthesize(d, c)
 	if err != nil {
 		t.Fatal(err)
@@ -40,8 +41,8 @@ func TestPromptsHaveTheLengthsAndThePrefix(t *testing.T) {
 		d.InputMax = d.InputMin + rapid.IntRange(0, 300).Draw(t, "more")
 		d.OutputMin, d.OutputMax = 1, rapid.IntRange(1, 50).Draw(t, "out")
 		d.PrefixLen = rapid.IntRange(0, d.InputMin-1).Draw(t, "prefix")
-		src := source(t, d, Corpus{IDs: ids(5000)})
-		seeds := Seeds{rapid.Uint64().Draw(t, "lengths"), rapid.Uint64().Draw(t, "content")}
+		src := source(t, d, dataset.Corpus{IDs: ids(5000)})
+		seeds := dataset.Seeds{rapid.Uint64().Draw(t, "lengths"), rapid.Uint64().Draw(t, "content")}
 		first := src.Prompt(0, seeds).IDs[:d.PrefixLen]
 		for i := range 5 {
 			p := src.Prompt(i, seeds)
@@ -58,13 +59,13 @@ func TestPromptsHaveTheLengthsAndThePrefix(t *testing.T) {
 
 func TestSeeds(t *testing.T) {
 	for _, kind := range []string{"random", "sonnet"} {
-		for name, c := range map[string]Corpus{"ids": {IDs: ids(5000)}, "text": {}} {
+		for name, c := range map[string]dataset.Corpus{"ids": {IDs: ids(5000)}, "text": {}} {
 			src := source(t, spec(kind), c)
-			a := Prompts(src, 20, Seeds{Lengths: 1, Content: 2})
-			if hashOf(a) != hashOf(Prompts(source(t, spec(kind), c), 20, Seeds{Lengths: 1, Content: 2})) {
+			a := dataset.Prompts(src, 20, dataset.Seeds{Lengths: 1, Content: 2})
+			if hashOf(a) != hashOf(dataset.Prompts(source(t, spec(kind), c), 20, dataset.Seeds{Lengths: 1, Content: 2})) {
 				t.Errorf("%s, %s: the same seeds gave other prompts", kind, name)
 			}
-			rotated := Prompts(src, 20, Seeds{Lengths: 1, Content: 3})
+			rotated := dataset.Prompts(src, 20, dataset.Seeds{Lengths: 1, Content: 3})
 			for i := range a {
 				if a[i].Input != rotated[i].Input || a[i].Output != rotated[i].Output {
 					t.Errorf("%s, %s: lengths changed with the content's seed", kind, name)
@@ -73,8 +74,8 @@ func TestSeeds(t *testing.T) {
 					t.Errorf("%s, %s: content did not rotate", kind, name)
 				}
 			}
-			other := Prompts(src, 20, Seeds{Lengths: 9, Content: 2})
-			if slices.EqualFunc(a, other, func(x, y Prompt) bool { return x.Input == y.Input && x.Output == y.Output }) {
+			other := dataset.Prompts(src, 20, dataset.Seeds{Lengths: 9, Content: 2})
+			if slices.EqualFunc(a, other, func(x, y dataset.Prompt) bool { return x.Input == y.Input && x.Output == y.Output }) {
 				t.Errorf("%s, %s: lengths did not change with their seed", kind, name)
 			}
 		}
@@ -85,10 +86,10 @@ func TestSeeds(t *testing.T) {
 // prefix cache would hit.
 func TestPromptsShareNothingElse(t *testing.T) {
 	for _, kind := range []string{"random", "sonnet"} {
-		src := source(t, spec(kind), Corpus{IDs: ids(5000)})
+		src := source(t, spec(kind), dataset.Corpus{IDs: ids(5000)})
 		same := 0
 		for i := range 200 {
-			a, b := src.Prompt(i, Seeds{1, 1}).IDs, src.Prompt(i+1, Seeds{1, 1}).IDs
+			a, b := src.Prompt(i, dataset.Seeds{1, 1}).IDs, src.Prompt(i+1, dataset.Seeds{1, 1}).IDs
 			if slices.Equal(a[12:20], b[12:20]) {
 				same++
 			}
@@ -100,8 +101,8 @@ func TestPromptsShareNothingElse(t *testing.T) {
 }
 
 func TestSonnetKeepsRunsOfText(t *testing.T) {
-	src := source(t, steps.Dataset{Kind: "sonnet", InputMin: 200, InputMax: 200, OutputMin: 1, OutputMax: 1}, Corpus{IDs: ids(5000)})
-	p := src.Prompt(0, Seeds{1, 1}).IDs
+	src := source(t, steps.Dataset{Kind: "sonnet", InputMin: 200, InputMax: 200, OutputMin: 1, OutputMax: 1}, dataset.Corpus{IDs: ids(5000)})
+	p := src.Prompt(0, dataset.Seeds{1, 1}).IDs
 	consecutive := 0
 	for i := 1; i < len(p); i++ {
 		if p[i] == p[i-1]+1 {
@@ -115,13 +116,13 @@ func TestSonnetKeepsRunsOfText(t *testing.T) {
 
 func TestTextIsOfAboutTheLength(t *testing.T) {
 	d := steps.Dataset{Kind: "sonnet", InputMin: 500, InputMax: 500, OutputMin: 1, OutputMax: 1, PrefixLen: 100}
-	src := source(t, d, TextCorpus(ids(6000)))
-	perByte := 6000 / float64(len(Text()))
-	a, b := src.Prompt(0, Seeds{1, 1}), src.Prompt(1, Seeds{1, 1})
+	src := source(t, d, dataset.TextCorpus(ids(6000)))
+	perByte := 6000 / float64(len(dataset.Text()))
+	a, b := src.Prompt(0, dataset.Seeds{1, 1}), src.Prompt(1, dataset.Seeds{1, 1})
 	if a.Exact() || a.IDs != nil {
 		t.Error("a text prompt claims exact ids")
 	}
-	for _, p := range []Prompt{a, b} {
+	for _, p := range []dataset.Prompt{a, b} {
 		if got := float64(len(p.Text)) * perByte; got < 495 || got > 510 {
 			t.Errorf("about %.0f tokens of text, want 500", got)
 		}
@@ -138,7 +139,7 @@ func TestTextIsOfAboutTheLength(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	base := spec("random")
 	change := func(f func(*steps.Dataset)) steps.Dataset { d := base; f(&d); return d }
-	var invalid *InvalidError
+	var invalid *dataset.InvalidError
 	for name, d := range map[string]steps.Dataset{
 		"unknown kind":    spec("randm"),
 		"no path":         spec("sharegpt"),
@@ -152,17 +153,17 @@ func TestNewRefuses(t *testing.T) {
 		"long prefix":     change(func(d *steps.Dataset) { d.PrefixLen = d.InputMin }),
 		"negative prefix": change(func(d *steps.Dataset) { d.PrefixLen = -1 }),
 	} {
-		if _, err := synthesize(d, Corpus{IDs: ids(5000)}); !errors.As(err, &invalid) {
+		if _, err := synthesize(d, dataset.Corpus{IDs: ids(5000)}); !errors.As(err, &invalid) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	if _, err := synthesize(base, Corpus{IDs: ids(10)}); !errors.As(err, &invalid) {
+	if _, err := synthesize(base, dataset.Corpus{IDs: ids(10)}); !errors.As(err, &invalid) {
 		t.Errorf("tiny corpus: error %v", err)
 	}
 }
 
 func TestHashTellsPromptsApart(t *testing.T) {
-	prompts := [][]Prompt{
+	prompts := [][]dataset.Prompt{
 		nil,
 		{{Input: 1, Output: 2}},
 		{{Input: 2, Output: 1}},
@@ -183,7 +184,7 @@ func TestHashTellsPromptsApart(t *testing.T) {
 
 // TestSum checks that the sum of a prompt is the FNV-1a hash of its numbers, of eight bytes each, and its text.
 func TestSum(t *testing.T) {
-	p := Prompt{IDs: []int{0, 255, 256, 1 << 24, 0xff00ff00, 1<<63 - 1}, Text: "nine byte", Documents: []string{"", "\x00\x00"}}
+	p := dataset.Prompt{IDs: []int{0, 255, 256, 1 << 24, 0xff00ff00, 1<<63 - 1}, Text: "nine byte", Documents: []string{"", "\x00\x00"}}
 	want := fnv.New32a()
 	for _, part := range []any{uint64(6), []uint64{0, 255, 256, 1 << 24, 0xff00ff00, 1<<63 - 1}, uint64(9),
 		[]byte("nine byte"), uint64(0), uint64(2), []byte{0, 0}} {
@@ -200,30 +201,30 @@ func BenchmarkPrompt(b *testing.B) {
 	for _, kind := range []string{"sonnet", "random"} {
 		b.Run(kind, func(b *testing.B) {
 			src := source(b, steps.Dataset{Kind: kind, InputMin: 1024, InputMax: 1024, OutputMin: 128, OutputMax: 128, PrefixLen: 50},
-				Corpus{IDs: ids(6000)})
+				dataset.Corpus{IDs: ids(6000)})
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				_ = src.Prompt(i, Seeds{1, 1})
+				_ = src.Prompt(i, dataset.Seeds{1, 1})
 			}
 		})
 	}
 }
 
 func BenchmarkHash(b *testing.B) {
-	p := Prompt{IDs: ids(1024), Input: 1024, Output: 128}
+	p := dataset.Prompt{IDs: ids(1024), Input: 1024, Output: 128}
 	for b.Loop() {
-		Hash(1, func(int) Prompt { return p })
+		dataset.Hash(1, func(int) dataset.Prompt { return p })
 	}
 }
 
 // synthesize makes the prompts of a dataset without a file.
-func synthesize(d steps.Dataset, c Corpus) (Source, error) {
-	return (*Files)(nil).Source(context.Background(), d, Material{Corpus: c})
+func synthesize(d steps.Dataset, c dataset.Corpus) (dataset.Source, error) {
+	return (*dataset.Files)(nil).Source(context.Background(), d, dataset.Material{Corpus: c})
 }
 
 // hashOf returns the hash of prompts, and checks the sum of each.
-func hashOf(prompts []Prompt) string {
-	hash, sums := Hash(len(prompts), func(i int) Prompt { return prompts[i] })
+func hashOf(prompts []dataset.Prompt) string {
+	hash, sums := dataset.Hash(len(prompts), func(i int) dataset.Prompt { return prompts[i] })
 	for i, p := range prompts {
 		if sums[i] != p.Sum() {
 			panic("the sum of a prompt depends on those before it")

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 	"pgregory.net/rapid"
 )
 
@@ -22,11 +23,11 @@ func talkSpec(turns, users int) steps.Dataset {
 func TestTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		turns, users := rapid.IntRange(1, 9).Draw(t, "turns"), rapid.IntRange(1, 9).Draw(t, "users")
-		src, err := synthesize(talkSpec(turns, users), Corpus{Chat: true})
+		src, err := synthesize(talkSpec(turns, users), dataset.Corpus{Chat: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := src.(Sessions)
+		d := src.(dataset.Sessions)
 		i := rapid.IntRange(0, 10_000).Draw(t, "i")
 		requests := d.Requests(d.Session(i))
 		turn := slices.Index(requests, i)
@@ -48,11 +49,11 @@ func TestTurns(t *testing.T) {
 
 // TestContinue: real answers stand where made-up ones were, and change nothing else.
 func TestContinue(t *testing.T) {
-	src, err := synthesize(talkSpec(3, 1), Corpus{Chat: true})
+	src, err := synthesize(talkSpec(3, 1), dataset.Corpus{Chat: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, seeds := src.(Sessions), Seeds{1, 2}
+	d, seeds := src.(dataset.Sessions), dataset.Seeds{1, 2}
 	if diff := cmp.Diff(d.Prompt(2, seeds), d.Continue(2, seeds, []json.RawMessage{nil, nil})); diff != "" {
 		t.Errorf("without answers: %s", diff)
 	}
@@ -68,14 +69,14 @@ func TestContinue(t *testing.T) {
 	if diff := cmp.Diff(made, real); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := synthesize(talkSpec(3, 1), Corpus{}); err == nil {
+	if _, err := synthesize(talkSpec(3, 1), dataset.Corpus{}); err == nil {
 		t.Error("real answers without messages")
 	}
 	plain := talkSpec(3, 1)
 	plain.Options["real_answers"] = false
-	if src, err := synthesize(plain, Corpus{Chat: true}); err != nil {
+	if src, err := synthesize(plain, dataset.Corpus{Chat: true}); err != nil {
 		t.Error(err)
-	} else if _, is := src.(Sessions); is {
+	} else if _, is := src.(dataset.Sessions); is {
 		t.Error("a dialogue that nobody asked for")
 	}
 }

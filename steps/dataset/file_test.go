@@ -1,11 +1,13 @@
-package dataset
+package dataset_test
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 )
 
 // words is a tokenizer: a word is a token, and every text begins with token 1.
@@ -28,9 +31,9 @@ func words(_ context.Context, texts []string) ([][]int, error) {
 	return out, nil
 }
 
-func material(t *testing.T, d *steps.Dataset, need int) Material {
+func material(t *testing.T, d *steps.Dataset, need int) dataset.Material {
 	t.Helper()
-	files := &Files{Dir: "testdata"}
+	files := &dataset.Files{Dir: "testdata"}
 	var err error
 	if d.Sum, err = files.Sum(d.Path); err != nil {
 		t.Fatal(err)
@@ -39,30 +42,58 @@ func material(t *testing.T, d *steps.Dataset, need int) Material {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Material{Corpus: Corpus{IDs: ids(500)}, Table: table, Tokenize: words, Need: need, Seeds: Seeds{Lengths: 3, Content: 1}}
+	return dataset.Material{Corpus: dataset.Corpus{IDs: ids(500)}, Table: table, Tokenize: words, Need: need, Seeds: dataset.Seeds{Lengths: 3, Content: 1}}
 }
 
 // fromTable makes the prompts of a table that was read already.
-func fromTable(ctx context.Context, d steps.Dataset, m Material) (Source, error) {
-	kind, err := All().Lookup(d.Kind)
-	if err == nil {
-		err = kind.check(d)
+func fromTable(ctx context.Context, d steps.Dataset, m dataset.Material) (dataset.Source, error) {
+	if err := (&dataset.Files{}).Check(d); err != nil {
+		return nil, err
 	}
+	kind, err := dataset.All().Lookup(d.Kind)
 	if err != nil {
 		return nil, err
 	}
 	return kind.Source(ctx, d, m)
 }
 
-func readKind(name string, r io.Reader) (*Table, error) {
-	kind, err := All().Lookup(name)
+// readKind reads a file of a kind. Its errors leave out the name of the file.
+func readKind(tb testing.TB, kind string, r io.Reader) (*dataset.Table, error) {
+	tb.Helper()
+	const name = "read"
+	text, err := io.ReadAll(r)
 	if err != nil {
-		return nil, err
+		tb.Fatal(err)
 	}
-	return kind.read(r)
+	dir := tb.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	table, err := (&dataset.Files{Dir: dir}).Table(steps.Dataset{Kind: kind, Path: name})
+	if invalid, ok := errors.AsType[*dataset.InvalidError](err); ok {
+		return nil, errors.New(strings.TrimPrefix(invalid.Reason, name+": "))
+	}
+	return table, err
 }
 
-func fromFile(t *testing.T, d steps.Dataset, m Material) Source {
+// kept returns how many conversations of a file are asked: their number, since without rotation they come again.
+func kept(t *testing.T, d steps.Dataset) int {
+	t.Helper()
+	d.Options = maps.Clone(d.Options)
+	if d.Options == nil {
+		d.Options = map[string]any{}
+	}
+	d.Options["rotate"] = false
+	p := dataset.Prompts(fromFile(t, d, material(t, &d, 0)), 200, dataset.Seeds{3, 1})
+	for n := 1; n < 100; n++ {
+		if slices.EqualFunc(p[:100], p[n:n+100], func(a, b dataset.Prompt) bool { return slices.Equal(a.IDs, b.IDs) }) {
+			return n
+		}
+	}
+	return -1
+}
+
+func fromFile(t *testing.T, d steps.Dataset, m dataset.Material) dataset.Source {
 	t.Helper()
 	src, err := fromTable(t.Context(), d, m)
 	if err != nil {
@@ -75,18 +106,17 @@ func fromFile(t *testing.T, d steps.Dataset, m Material) Source {
 // long, the one with one turn and the empty one go, as with `vllm bench serve`.
 func TestShareGPTFilter(t *testing.T) {
 	d := steps.Dataset{Kind: "sharegpt", Path: "sharegpt.json"}
-	src := fromFile(t, d, material(t, &d, 0))
-	if got := len(src.(marked).prompts); got != 40 {
+	if got := kept(t, d); got != 40 {
 		t.Errorf("%d conversations are kept, want 40", got)
 	}
 	long := d
 	long.Options = map[string]any{"max_input": 5000, "max_total": 9000}
-	if got := len(fromFile(t, long, material(t, &long, 0)).(marked).prompts); got != 41 {
+	if got := kept(t, long); got != 41 {
 		t.Errorf("with a higher limit %d are kept, want 41", got)
 	}
 	fixed := d
 	fixed.OutputMin, fixed.OutputMax = 5, 5
-	if p := fromFile(t, fixed, material(t, &fixed, 0)).Prompt(3, Seeds{3, 1}); p.Output != 5 {
+	if p := fromFile(t, fixed, material(t, &fixed, 0)).Prompt(3, dataset.Seeds{3, 1}); p.Output != 5 {
 		t.Errorf("output %d in spite of output_len = 5", p.Output)
 	}
 	none := d
@@ -102,7 +132,7 @@ func TestFilePromptsRotate(t *testing.T) {
 	d := steps.Dataset{Kind: "sharegpt", Path: "sharegpt.json"}
 	src := fromFile(t, d, material(t, &d, 10))
 	for i := range 10 {
-		a, b, again := src.Prompt(i, Seeds{3, 1}), src.Prompt(i, Seeds{3, 2}), src.Prompt(i+10, Seeds{3, 1})
+		a, b, again := src.Prompt(i, dataset.Seeds{3, 1}), src.Prompt(i, dataset.Seeds{3, 2}), src.Prompt(i+10, dataset.Seeds{3, 1})
 		if len(a.IDs) != a.Input || len(b.IDs) != a.Input || a.Output != b.Output || a.IDs[0] != b.IDs[0] {
 			t.Fatalf("prompt %d: %v and %v", i, a, b)
 		}
@@ -113,20 +143,20 @@ func TestFilePromptsRotate(t *testing.T) {
 	still := d
 	still.Options = map[string]any{"rotate": false}
 	src = fromFile(t, still, material(t, &still, 10))
-	if !slices.Equal(src.Prompt(0, Seeds{3, 1}).IDs, src.Prompt(0, Seeds{3, 2}).IDs) {
+	if !slices.Equal(src.Prompt(0, dataset.Seeds{3, 1}).IDs, src.Prompt(0, dataset.Seeds{3, 2}).IDs) {
 		t.Error("rotate = false changes prompts")
 	}
 	verbatim := d
 	verbatim.Verbatim = true
 	src = fromFile(t, verbatim, material(t, &verbatim, 10))
-	if first, again := src.Prompt(0, Seeds{3, 2}), src.Prompt(len(src.(marked).prompts), Seeds{3, 2}); !slices.Equal(first.IDs,
-		src.(marked).prompts[0].IDs) || slices.Equal(first.IDs, again.IDs) {
+	first, other, again := src.Prompt(0, dataset.Seeds{3, 2}), src.Prompt(0, dataset.Seeds{3, 1}), src.Prompt(10, dataset.Seeds{3, 2})
+	if !slices.Equal(first.IDs, other.IDs) || slices.Equal(first.IDs, again.IDs) {
 		t.Error("prompts are changed the first time, or not changed where they come again")
 	}
 	chat := material(t, &d, 10)
-	chat.Corpus = Corpus{Chat: true}
+	chat.Corpus = dataset.Corpus{Chat: true}
 	src = fromFile(t, d, chat)
-	a, b := src.Prompt(0, Seeds{3, 1}), src.Prompt(0, Seeds{3, 2})
+	a, b := src.Prompt(0, dataset.Seeds{3, 1}), src.Prompt(0, dataset.Seeds{3, 2})
 	if a.Text == b.Text || a.Text[8:] != b.Text[8:] || a.Exact() {
 		t.Errorf("texts %q and %q", a.Text, b.Text)
 	}
@@ -137,7 +167,7 @@ func TestFilePrompts(t *testing.T) {
 	src := fromFile(t, d, material(t, &d, 3))
 	got := map[int]int{}
 	for i := range 3 {
-		p := src.Prompt(i, Seeds{3, 1})
+		p := src.Prompt(i, dataset.Seeds{3, 1})
 		if len(p.IDs) != p.Input {
 			t.Errorf("prompt %d: %d ids, input %d", i, len(p.IDs), p.Input)
 		}
@@ -151,7 +181,7 @@ func TestFilePrompts(t *testing.T) {
 		t.Errorf("no length: error %v", err)
 	}
 	m := material(t, &d, 3)
-	m.Corpus = Corpus{Chat: true}
+	m.Corpus = dataset.Corpus{Chat: true}
 	d.OutputMin, d.OutputMax = 1, 1
 	if _, err := fromTable(t.Context(), d, m); err == nil || !strings.Contains(err.Error(), "token ids cannot be sent") {
 		t.Errorf("ids to chat: error %v", err)
@@ -159,31 +189,31 @@ func TestFilePrompts(t *testing.T) {
 }
 
 func TestMessages(t *testing.T) {
-	table, err := readKind("file", strings.NewReader(`{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}],"max_tokens":2}
+	table, err := readKind(t, "file", strings.NewReader(`{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}],"max_tokens":2}
 {"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}},{"type":"text","text":"What?"}]}],"max_tokens":2}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := steps.Dataset{Kind: "file", Path: "p"}
-	src := fromFile(t, d, Material{Corpus: Corpus{Chat: true}, Table: table, Need: 2})
+	src := fromFile(t, d, dataset.Material{Corpus: dataset.Corpus{Chat: true}, Table: table, Need: 2})
 	for i := range 2 {
-		a, b := string(src.Prompt(i, Seeds{1, 1}).Messages), string(src.Prompt(i, Seeds{1, 2}).Messages)
+		a, b := string(src.Prompt(i, dataset.Seeds{1, 1}).Messages), string(src.Prompt(i, dataset.Seeds{1, 2}).Messages)
 		if a == b || !strings.Contains(a, "] Be brief.") && !strings.Contains(a, `"text":"[`) {
 			t.Errorf("messages %s and %s", a, b)
 		}
 	}
-	if _, err := fromTable(t.Context(), d, Material{Table: table, Need: 2}); err == nil || !strings.Contains(err.Error(), "need endpoint") {
+	if _, err := fromTable(t.Context(), d, dataset.Material{Table: table, Need: 2}); err == nil || !strings.Contains(err.Error(), "need endpoint") {
 		t.Errorf("messages to completions: error %v", err)
 	}
 }
 
 func TestMooncakeTrace(t *testing.T) {
 	d := steps.Dataset{Kind: "trace", Path: "mooncake.jsonl", Options: map[string]any{"time_scale": 0.5}}
-	src := fromFile(t, d, material(t, &d, 0)).(Timed)
+	src := fromFile(t, d, material(t, &d, 0)).(dataset.Timed)
 	if got := src.Times(4); !slices.Equal(got, []time.Duration{0, 0, 750 * time.Millisecond, 1500 * time.Millisecond}) {
 		t.Errorf("times %v", got)
 	}
-	p := Prompts(src, 4, Seeds{1, 1})
+	p := dataset.Prompts(src, 4, dataset.Seeds{1, 1})
 	for i, want := range []int{1100, 1024, 600, 700} {
 		if p[i].Input != want || len(p[i].IDs) != want {
 			t.Errorf("prompt %d: %d ids, input %d, want %d", i, len(p[i].IDs), p[i].Input, want)
@@ -195,7 +225,7 @@ func TestMooncakeTrace(t *testing.T) {
 	if slices.Equal(p[0].IDs[512:600], p[2].IDs[512:]) || slices.Equal(p[3].IDs[:64], p[0].IDs[:64]) {
 		t.Error("blocks of different names are equal")
 	}
-	other := Prompts(src, 1, Seeds{1, 2})
+	other := dataset.Prompts(src, 1, dataset.Seeds{1, 2})
 	if slices.Equal(other[0].IDs, p[0].IDs) {
 		t.Error("content does not rotate")
 	}
@@ -203,7 +233,7 @@ func TestMooncakeTrace(t *testing.T) {
 
 // TestSpan: the plan knows how long a trace takes before anything starts.
 func TestSpan(t *testing.T) {
-	files := &Files{Dir: "testdata"}
+	files := &dataset.Files{Dir: "testdata"}
 	d := steps.Dataset{Kind: "trace", Path: "mooncake.jsonl", Options: map[string]any{"time_scale": 2}}
 	for n, want := range map[int]time.Duration{0: 6 * time.Second, 3: 3 * time.Second, 1: 0} {
 		if got, err := files.Span(d, n); got != want || err != nil {
@@ -217,11 +247,11 @@ func TestSpan(t *testing.T) {
 
 func TestBurstGPTTrace(t *testing.T) {
 	d := steps.Dataset{Kind: "trace", Path: "burstgpt.csv"}
-	src := fromFile(t, d, material(t, &d, 0)).(Timed)
+	src := fromFile(t, d, material(t, &d, 0)).(dataset.Timed)
 	if src.Len() != 4 || src.Times(4)[3] != 180500*time.Millisecond {
 		t.Errorf("%d entries, times %v", src.Len(), src.Times(4))
 	}
-	if p := src.Prompt(1, Seeds{1, 1}); len(p.IDs) != 1087 || p.Output != 230 {
+	if p := src.Prompt(1, dataset.Seeds{1, 1}); len(p.IDs) != 1087 || p.Output != 230 {
 		t.Errorf("%d ids, output %d", len(p.IDs), p.Output)
 	}
 }
@@ -234,37 +264,50 @@ func TestTimesOfTraces(t *testing.T) {
 			"00:00:01.25993+00:00,12,3\n",
 		"Bailian": `{"chat_id":5,"parent_chat_id":-1,"timestamp":61.25,"input_length":600,"output_length":8,"type":"text","turn":1,"hash_ids":[1,2]}
 {"chat_id":6,"parent_chat_id":5,"timestamp":62.5,"input_length":12,"output_length":3,"type":"text","turn":2,"hash_ids":[1]}`,
-		"Azure of a spreadsheet": byteOrderMark +
+		"Azure of a spreadsheet": "\xef\xbb\xbf" +
 			"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 23:59:59.95,600,8\n2023-11-17 00:00:01.2,12,3\n",
 		"Mooncake before zero": `{"timestamp":-2000,"input_length":600,"output_length":8}
 {"timestamp":-750,"input_length":12,"output_length":3}`,
 	} {
-		table, err := readKind("trace", strings.NewReader(text))
+		table, err := readKind(t, "trace", strings.NewReader(text))
 		if err != nil || len(table.Entries) != 2 || table.Sessions != 0 {
 			t.Errorf("%s: %+v, %v", name, table, err)
 			continue
 		}
 		a, b := table.Entries[0], table.Entries[1]
-		if a.Input != 600 || b.Output != 3 || a.At != 0 || b.At.Round(time.Microsecond) != 1250*time.Millisecond || len(a.Blocks) > 0 &&
-			a.blockSize != 16 {
+		if a.Input != 600 || b.Output != 3 || a.At != 0 || b.At.Round(time.Microsecond) != 1250*time.Millisecond {
 			t.Errorf("%s: %+v and %+v", name, a, b)
 		}
 	}
 }
 
+// TestBlocksOfBailian: its blocks have 16 tokens.
+func TestBlocksOfBailian(t *testing.T) {
+	const line = `{"chat_id":%d,"parent_chat_id":-1,"timestamp":%d,"input_length":64,"output_length":8,"type":"text","turn":1,"hash_ids":[%s]}` + "\n"
+	table, err := readKind(t, "trace", strings.NewReader(fmt.Sprintf(line, 5, 61, "1,2,3,4")+fmt.Sprintf(line, 6, 62, "1,2,8,9")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := fromFile(t, steps.Dataset{Kind: "trace", Path: "p"}, dataset.Material{Corpus: dataset.Corpus{IDs: ids(5000)}, Table: table})
+	p := dataset.Prompts(src, 2, dataset.Seeds{1, 1})
+	if got := commonIDs(p[0].IDs, p[1].IDs); got < 32 || got > 34 {
+		t.Errorf("two shared blocks are %d tokens, want 32", got)
+	}
+}
+
 // TestSizeOfBlocks: a trace with smaller blocks than Mooncake's would be replayed without what its prompts share.
 func TestSizeOfBlocks(t *testing.T) {
-	table, err := readKind("trace", strings.NewReader(`{"timestamp":0,"input_length":100,"output_length":1,"hash_ids":[1,2,3,4,5,6,7]}`))
+	table, err := readKind(t, "trace", strings.NewReader(`{"timestamp":0,"input_length":100,"output_length":1,"hash_ids":[1,2,3,4,5,6,7]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := steps.Dataset{Kind: "trace", Path: "t.jsonl"}
-	_, err = fromTable(t.Context(), d, Material{Corpus: Corpus{IDs: ids(500)}, Table: table})
+	_, err = fromTable(t.Context(), d, dataset.Material{Corpus: dataset.Corpus{IDs: ids(500)}, Table: table})
 	if err == nil || !strings.Contains(err.Error(), "3072 tokens with a block_size of 512, and all its prompts 100: give block_size") {
 		t.Error(err)
 	}
 	d.Options = map[string]any{"block_size": 16}
-	fromFile(t, d, Material{Corpus: Corpus{IDs: ids(500)}, Table: table})
+	fromFile(t, d, dataset.Material{Corpus: dataset.Corpus{IDs: ids(500)}, Table: table})
 }
 
 func TestReadRefuses(t *testing.T) {
@@ -292,7 +335,7 @@ func TestReadRefuses(t *testing.T) {
 		"csv number":   {"trace", "Timestamp,Request tokens,Response tokens\nx,2,3\n", "line 2"},
 		"another kind": {"random", "", "not read from a file"},
 	} {
-		if _, err := readKind(tt.kind, strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := readKind(t, tt.kind, strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, tt.want)
 		}
 	}
@@ -316,7 +359,7 @@ func TestFilesStayInTheirFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := &Files{Dir: dir}
+	files := &dataset.Files{Dir: dir}
 	for _, path := range []string{secret, up, "link.jsonl", "."} {
 		if _, err := files.Sum(path); err == nil {
 			t.Errorf("%s was read", path)
@@ -325,7 +368,7 @@ func TestFilesStayInTheirFolders(t *testing.T) {
 	if _, err := files.Sum("none.jsonl"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: error %v", err)
 	}
-	allowed := &Files{Dir: dir, Dirs: Dirs("relative" + string(os.PathListSeparator) + outside)}
+	allowed := &dataset.Files{Dir: dir, Dirs: dataset.Dirs("relative" + string(os.PathListSeparator) + outside)}
 	sum, err := allowed.Sum(secret)
 	if err != nil || len(sum) != 64 {
 		t.Errorf("a folder that the machine's owner names: %q, %v", sum, err)
@@ -340,7 +383,7 @@ func TestFilesStayInTheirFolders(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "own.jsonl"), []byte(`{"prompt":"b","output_tokens":1}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (&Files{Dir: dir}).Table(d); err == nil || !strings.Contains(err.Error(), "has changed") {
+	if _, err := (&dataset.Files{Dir: dir}).Table(d); err == nil || !strings.Contains(err.Error(), "has changed") {
 		t.Errorf("another content: error %v", err)
 	}
 }
@@ -356,7 +399,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, kind := range []string{"sharegpt", "file", "trace"} {
-			table, err := readKind(kind, bytes.NewReader(text))
+			table, err := readKind(t, kind, bytes.NewReader(text))
 			if err != nil {
 				continue
 			}
@@ -368,9 +411,11 @@ func FuzzRead(f *testing.F) {
 					(kind != "trace" && e.Text == "" && e.Messages == nil && e.IDs == nil) {
 					t.Errorf("%s, entry %d: %+v", kind, i, e)
 				}
-				if e.Messages != nil {
-					_ = markMessages(e.Messages, "[x] ")
-				}
+			}
+			d := steps.Dataset{Kind: kind, Path: "p", OutputMin: 1, OutputMax: 1}
+			src, err := fromTable(t.Context(), d, dataset.Material{Corpus: dataset.Corpus{Chat: true}, Table: table, Tokenize: words})
+			if err == nil {
+				_ = dataset.Prompts(src, min(len(table.Entries), 10), dataset.Seeds{1, 1})
 			}
 		}
 	})

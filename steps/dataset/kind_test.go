@@ -1,18 +1,19 @@
-package dataset
+package dataset_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/zclconf/go-cty/cty"
 )
 
 func TestKinds(t *testing.T) {
-	if _, err := steps.NewRegistry(All().Blocks()...); err != nil {
+	if _, err := steps.NewRegistry(dataset.All().Blocks()...); err != nil {
 		t.Error(err)
 	}
-	for _, k := range All() {
+	for _, k := range dataset.All() {
 		if k.Doc == "" {
 			t.Errorf("%q has no doc", k.Name)
 		}
@@ -21,7 +22,7 @@ func TestKinds(t *testing.T) {
 				t.Errorf("%q: %s has no doc", k.Name, a.Name)
 			}
 		}
-		if err := (*Files)(nil).Check(steps.Dataset{Kind: k.Name, InputMin: 8, InputMax: 8, OutputMin: 1, OutputMax: 1, Path: "f"}); err != nil {
+		if err := (*dataset.Files)(nil).Check(steps.Dataset{Kind: k.Name, InputMin: 8, InputMax: 8, OutputMin: 1, OutputMax: 1, Path: "f"}); err != nil {
 			t.Errorf("%q: %v", k.Name, err)
 		}
 	}
@@ -51,7 +52,7 @@ func TestValidateKind(t *testing.T) {
 			[]string{"prefix_len", "num_prefixes", "time_scale"}},
 	} {
 		var got []string
-		for _, p := range validate(steps.Object{Attrs: tt.attrs}) {
+		for _, p := range dataset.All().Blocks()[0].Validate(steps.Object{Attrs: tt.attrs}) {
 			got = append(got, p.Path...)
 		}
 		if !slices.Equal(got, tt.want) {

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 )
 
 // TestMultimodal: a request has a text of the wanted length, and the pictures and sounds that are asked for, which
@@ -18,14 +19,18 @@ func TestMultimodal(t *testing.T) {
 		Kind: "multimodal", InputMin: 20, InputMax: 20, OutputMin: 4, OutputMax: 8,
 		Options: map[string]any{"images": 2.0, "image_width": 320.0, "image_height": 200.0, "sounds": 1.0, "sound_seconds": 2.0},
 	}
-	src := source(t, d, Corpus{TokensPerByte: 0.25, Chat: true})
-	p, again, other := src.Prompt(3, Seeds{1, 1}), src.Prompt(3, Seeds{1, 1}), src.Prompt(3, Seeds{1, 2})
+	src := source(t, d, dataset.Corpus{TokensPerByte: 0.25, Chat: true})
+	p, again, other := src.Prompt(3, dataset.Seeds{1, 1}), src.Prompt(3, dataset.Seeds{1, 1}), src.Prompt(3, dataset.Seeds{1, 2})
 	if !bytes.Equal(p.Messages, again.Messages) || bytes.Equal(p.Messages, other.Messages) || p.Output != other.Output {
 		t.Error("content is not that of its seed alone")
 	}
 	var messages []struct {
 		Role    string
-		Content []part
+		Content []struct {
+			Type, Text string
+			Image      struct{ URL string }          `json:"image_url"`
+			Sound      struct{ Data, Format string } `json:"input_audio"`
+		}
 	}
 	if err := json.Unmarshal(p.Messages, &messages); err != nil || len(messages) != 1 || len(messages[0].Content) != 4 {
 		t.Fatalf("%v: %.200s", err, p.Messages)
@@ -58,7 +63,7 @@ func TestMultimodal(t *testing.T) {
 		t.Errorf("%.2f bytes a pixel", share)
 	}
 	wav := decode(parts[3].Sound.Data)
-	if parts[3].Sound.Format != "wav" || string(wav[:4]) != "RIFF" || string(wav[8:16]) != "WAVEfmt " || len(wav) != 44+2*soundRate*2 {
+	if parts[3].Sound.Format != "wav" || string(wav[:4]) != "RIFF" || string(wav[8:16]) != "WAVEfmt " || len(wav) != 44+2*16_000*2 {
 		t.Errorf("a sound of %d bytes: %q", len(wav), wav[:44])
 	}
 }
@@ -75,7 +80,7 @@ func TestMultimodalBounds(t *testing.T) {
 		"memory":  {map[string]any{"image_width": 8192.0, "image_height": 8192.0}, "GiB of memory"},
 	} {
 		d.Options = tt.options
-		_, err := (&Files{}).Source(t.Context(), d, Material{Corpus: Corpus{TokensPerByte: 0.25, Chat: true}, Need: 1000})
+		_, err := (&dataset.Files{}).Source(t.Context(), d, dataset.Material{Corpus: dataset.Corpus{TokensPerByte: 0.25, Chat: true}, Need: 1000})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -86,12 +91,12 @@ func TestMultimodalBounds(t *testing.T) {
 func TestEndpoints(t *testing.T) {
 	for kind, want := range map[string]string{"rerank": "rerank", "multimodal": "chat"} {
 		for _, e := range steps.Endpoints {
-			if err := CheckEndpoint(steps.Dataset{Kind: kind}, e.Name); (err == nil) != (e.Name == want) {
+			if err := dataset.CheckEndpoint(steps.Dataset{Kind: kind}, e.Name); (err == nil) != (e.Name == want) {
 				t.Errorf("%s to %s: %v", kind, e.Name, err)
 			}
 		}
 	}
-	if CheckEndpoint(steps.Dataset{Kind: "random"}, "rerank") == nil || CheckEndpoint(steps.Dataset{Kind: "file"}, "rerank") != nil {
+	if dataset.CheckEndpoint(steps.Dataset{Kind: "random"}, "rerank") == nil || dataset.CheckEndpoint(steps.Dataset{Kind: "file"}, "rerank") != nil {
 		t.Error("a query needs documents")
 	}
 }

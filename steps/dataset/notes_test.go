@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ func TestTraceNotes(t *testing.T) {
 		"Azure, both": {"TIMESTAMP,NumImages,ContextTokens,GeneratedTokens\n2024-10-15 00:00:00.0000000,1,900,0\n2024-10-15 " +
 			"00:00:01.5000000,3,374,44\n", 1, []string{"1 of 2 requests have no output token", "1 of 2 requests had images"}},
 	} {
-		table, err := readKind("trace", strings.NewReader(tt.text))
+		table, err := readKind(t, "trace", strings.NewReader(tt.text))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

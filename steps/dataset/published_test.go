@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"encoding/binary"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 )
 
 var (
@@ -32,15 +33,15 @@ func TestPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	table, err := readKind("trace", f)
+	table, err := readKind(t, "trace", f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := fromFile(t, steps.Dataset{Kind: "trace", Path: "p"}, Material{Corpus: Corpus{IDs: ids(50000)}, Table: table})
+	src := fromFile(t, steps.Dataset{Kind: "trace", Path: "p"}, dataset.Material{Corpus: dataset.Corpus{IDs: ids(50000)}, Table: table})
 	seed, known := maphash.MakeSeed(), map[uint64]bool{}
 	inputs, outputs, found := 0, 0, 0
 	for i := range table.Entries {
-		p := src.Prompt(i, Seeds{1, 1})
+		p := src.Prompt(i, dataset.Seeds{1, 1})
 		inputs, outputs = inputs+len(p.IDs), outputs+p.Output
 		name, hit := uint64(0), true
 		for k := 0; k+*block <= len(p.IDs); k += *block {

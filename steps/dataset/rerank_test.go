@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"slices"
@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 )
 
 // TestQueries: documents have the lengths that are asked for, the same in each repeat, and other words.
 func TestQueries(t *testing.T) {
 	d := steps.Dataset{Kind: "rerank", InputMin: 20, InputMax: 60, Options: map[string]any{"query_len": 10.0, "documents": 4.0}}
-	src := source(t, d, Corpus{TokensPerByte: 0.25, Rerank: true})
+	src := source(t, d, dataset.Corpus{TokensPerByte: 0.25, Rerank: true})
 	for i := range 20 {
-		p, again, other := src.Prompt(i, Seeds{1, 1}), src.Prompt(i, Seeds{1, 1}), src.Prompt(i, Seeds{1, 2})
+		p, again, other := src.Prompt(i, dataset.Seeds{1, 1}), src.Prompt(i, dataset.Seeds{1, 1}), src.Prompt(i, dataset.Seeds{1, 2})
 		if len(p.Documents) != 4 || p.Input < 4*(10+20) || p.Input > 4*(10+60) || p.Input != other.Input {
 			t.Fatalf("%+v", p)
 		}
@@ -23,8 +24,8 @@ func TestQueries(t *testing.T) {
 		if n := len(p.Text); n < 40 || n > 60 {
 			t.Errorf("a query of %d bytes, want about 40", n)
 		}
-		if hashOf([]Prompt{p}) != hashOf([]Prompt{again}) ||
-			hashOf([]Prompt{p}) == hashOf([]Prompt{{Text: p.Text, Input: p.Input, Output: p.Output}}) {
+		if hashOf([]dataset.Prompt{p}) != hashOf([]dataset.Prompt{again}) ||
+			hashOf([]dataset.Prompt{p}) == hashOf([]dataset.Prompt{{Text: p.Text, Input: p.Input, Output: p.Output}}) {
 			t.Error("documents are no part of the work")
 		}
 	}
@@ -35,7 +36,7 @@ func TestQueries(t *testing.T) {
 		"no query":     {`{"documents":["a"]}`, "a query needs documents"},
 		"two prompts":  {`{"query":"a","documents":["b"],"prompt":"c"}`, "needs exactly one"},
 	} {
-		if _, err := readKind("file", strings.NewReader(tt.line)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := readKind(t, "file", strings.NewReader(tt.line)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

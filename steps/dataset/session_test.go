@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"encoding/json"
@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
 )
 
 // turnsOf writes what each entry waits for: "1 after 0 +2s, from 0".
-func turnsOf(t *Table) []string {
+func turnsOf(t *dataset.Table) []string {
 	var out []string
 	for i, e := range t.Entries {
 		line := fmt.Sprintf("s%d %d at %v", e.Turn.Session, i, e.At)
@@ -132,7 +133,7 @@ func TestSessions(t *testing.T) {
 			"s0 0 at 0s", "s0 1 at 2s after [0] +1s from 0",
 		}},
 	} {
-		table, err := readKind("trace", strings.NewReader(oneLineEach(tt.text)))
+		table, err := readKind(t, "trace", strings.NewReader(oneLineEach(tt.text)))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -154,10 +155,10 @@ func TestSessionsRefused(t *testing.T) {
 		return fmt.Sprintf(`{"timestamp":%d,"duration":5,"input_length":9,"output_length":1,"session_id":"a"%s}`, at, more) + "\n"
 	}
 	deep := []string{"1 0 0 9"}
-	for i := 2; i < maxDepth+5; i++ {
+	for i := 2; i < 1005; i++ {
 		deep = append(deep, fmt.Sprintf("%d %d 0 9", i, i-1))
 	}
-	deep = append(deep, fmt.Sprintf("9999 %d 0 9 5 5", maxDepth+4))
+	deep = append(deep, fmt.Sprintf("9999 %d 0 9 5 5", 1004))
 	for name, tt := range map[string]struct{ text, want string }{
 		"no form":        {`{"a":1}`, "line 1: no form of a trace that is known; its lines have one of: input_length (Mooncake's"},
 		"missing parent": {call(1, `,"id":"x","parents":[]`) + call(9, `,"parents":["y"]`), `line 2: its session has no line with the id "y"`},
@@ -203,7 +204,7 @@ func TestSessionsRefused(t *testing.T) {
 			"its spanId has not 16 hexadecimal digits"},
 		"otlp wrong count": {strings.Replace(otlpSpans(1, "1 0 0 1 5 5"), `"intValue":5`, `"intValue":"x"`, 1), "line 1: not an export of spans"},
 	} {
-		if _, err := readKind("trace", strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) ||
+		if _, err := readKind(t, "trace", strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) ||
 			strings.Contains(err.Error(), ": line ") {
 			t.Errorf("%s: error %v, want one with %q", name, err, tt.want)
 		}
@@ -213,10 +214,10 @@ func TestSessionsRefused(t *testing.T) {
 // TestManyAtOnce: a crowd that waits for a crowd is refused instead of kept.
 func TestManyAtOnce(t *testing.T) {
 	var text strings.Builder
-	for i := range 2 * (maxWaits + 1) {
-		fmt.Fprintf(&text, `{"timestamp":%d,"duration":5,"input_length":9,"output_length":1,"session_id":"a"}`+"\n", i/(maxWaits+1)*10)
+	for i := range 2 * 4097 {
+		fmt.Fprintf(&text, `{"timestamp":%d,"duration":5,"input_length":9,"output_length":1,"session_id":"a"}`+"\n", i/4097*10)
 	}
-	if _, err := readKind("trace", strings.NewReader(text.String())); err == nil ||
+	if _, err := readKind(t, "trace", strings.NewReader(text.String())); err == nil ||
 		!strings.Contains(err.Error(), "line 4098: more than 4096 calls ran side by side before it") {
 		t.Errorf("error %v", err)
 	}
@@ -224,29 +225,34 @@ func TestManyAtOnce(t *testing.T) {
 
 // TestSharedNames: a session whose prompts grow keeps what they have in common once.
 func TestSharedNames(t *testing.T) {
-	var b blockNames
-	table := &Table{}
+	var text strings.Builder
+	call := func(at int, names []int64) {
+		list, _ := json.Marshal(names)
+		fmt.Fprintf(&text, `{"timestamp":%d,"duration":1,"input_length":600000,"output_length":1,"session_id":"a","hash_ids":%s}`+"\n", at, list)
+	}
 	var names []int64
-	kept := make([][]int64, 0, 1000)
 	for i := range 1000 {
 		names = append(names, int64(i))
-		kept = append(kept, b.keep(table, names))
+		call(20*i, names)
+		call(20*i+10, names[:i/2+1])
 	}
-	if table.blocks != 1000 {
-		t.Errorf("%d names are kept of 1000", table.blocks)
+	call(20_000, []int64{0, 5})
+	table, err := readKind(t, "trace", strings.NewReader(text.String()))
+	if err != nil {
+		t.Fatal(err)
 	}
-	other := b.keep(table, []int64{0, 5})
-	for i, k := range kept {
-		if len(k) != i+1 || k[i] != int64(i) {
-			t.Fatalf("prompt %d: %d names, the last %d", i, len(k), k[len(k)-1])
+	arrays := map[*int64]bool{}
+	for i, e := range table.Entries[:2000] {
+		arrays[&e.Blocks[0]] = true
+		if want := names[:[]int{i/2 + 1, i/4 + 1}[i%2]]; !slices.Equal(e.Blocks, want) {
+			t.Fatalf("prompt %d: %d names, want %d", i, len(e.Blocks), len(want))
 		}
 	}
-	if !slices.Equal(other, []int64{0, 5}) || table.blocks != 1002 {
-		t.Errorf("after another: %v, %d names", other, table.blocks)
+	if other := table.Entries[2000].Blocks; !slices.Equal(other, []int64{0, 5}) {
+		t.Errorf("after another: %v", other)
 	}
-	table.blocks = maxBlocks + 1
-	if err := table.add(Entry{}); err == nil || !strings.Contains(err.Error(), "names of blocks") {
-		t.Errorf("too many names: %v", err)
+	if len(arrays) > 40 {
+		t.Errorf("the names of 2000 prompts are in %d arrays", len(arrays))
 	}
 }
 
@@ -261,13 +267,13 @@ func TestPromptsOfSessions(t *testing.T) {
 		otlpSpans(1, "1 0 0 1 100 20"), otlpSpans(2, "1 0 2 3 200 20"), cached(150, otlpSpans(3, "1 0 4 5 300 20")),
 		otlpSpans(4, "1 0 6 7 400 20"),
 	}, "\n")
-	table, err := readKind("trace", strings.NewReader(text))
+	table, err := readKind(t, "trace", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := steps.Dataset{Kind: "trace", Path: "p"}
-	src := fromFile(t, d, Material{Corpus: Corpus{IDs: ids(5000)}, Table: table}).(Sessions)
-	p := Prompts(src, 8, Seeds{1, 1})
+	src := fromFile(t, d, dataset.Material{Corpus: dataset.Corpus{IDs: ids(5000)}, Table: table}).(dataset.Sessions)
+	p := dataset.Prompts(src, 8, dataset.Seeds{1, 1})
 	for i, want := range []int{100, 200, 300, 400, 100, 200, 300, 400} {
 		if len(p[i].IDs) != want {
 			t.Errorf("prompt %d has %d ids, want %d", i, len(p[i].IDs), want)
@@ -283,12 +289,15 @@ func TestPromptsOfSessions(t *testing.T) {
 	}
 
 	d.Options = map[string]any{"real_answers": true}
-	src = fromFile(t, d, Material{Corpus: Corpus{Chat: true}, Table: table}).(Sessions)
+	src = fromFile(t, d, dataset.Material{Corpus: dataset.Corpus{Chat: true}, Table: table}).(dataset.Sessions)
 	if got := src.Answers(7); !slices.Equal(got, []int{4, 5, 6}) {
 		t.Errorf("request 7 repeats the answers %v", got)
 	}
-	var messages []message
-	if err := json.Unmarshal(src.Continue(2, Seeds{1, 1}, []json.RawMessage{[]byte(`"real"`), nil}).Messages, &messages); err != nil {
+	var messages []struct {
+		Role    string
+		Content json.RawMessage
+	}
+	if err := json.Unmarshal(src.Continue(2, dataset.Seeds{1, 1}, []json.RawMessage{[]byte(`"real"`), nil}).Messages, &messages); err != nil {
 		t.Fatal(err)
 	}
 	if len(messages) != 5 || messages[1].Role != "assistant" || string(messages[1].Content) != `"real"` || len(messages[3].Content) < 20 {
@@ -299,15 +308,15 @@ func TestPromptsOfSessions(t *testing.T) {
 // TestAddedBlocks: where lines name what they add, a prompt is the one before it, its answer, and these blocks, which are those
 // of other sessions too.
 func TestAddedBlocks(t *testing.T) {
-	table, err := readKind("trace", strings.NewReader(`{"timestamp":0,"input_length":600,"output_length":40,"session_id":"a","hash_ids":[1,2]}
+	table, err := readKind(t, "trace", strings.NewReader(`{"timestamp":0,"input_length":600,"output_length":40,"session_id":"a","hash_ids":[1,2]}
 {"input_length":550,"output_length":20,"session_id":"a","delay":2000,"hash_ids":[3,4]}
 {"timestamp":9000,"input_length":1200,"output_length":40,"session_id":"b","hash_ids":[1,3,5]}
 {"input_length":30,"output_length":20,"session_id":"b","delay":9}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := fromFile(t, steps.Dataset{Kind: "trace", Path: "p"}, Material{Corpus: Corpus{IDs: ids(5000)}, Table: table})
-	p := Prompts(src, 4, Seeds{1, 1})
+	src := fromFile(t, steps.Dataset{Kind: "trace", Path: "p"}, dataset.Material{Corpus: dataset.Corpus{IDs: ids(5000)}, Table: table})
+	p := dataset.Prompts(src, 4, dataset.Seeds{1, 1})
 	for i, want := range []int{600, 1190, 1200, 1270} {
 		if p[i].Input != want || len(p[i].IDs) != want {
 			t.Errorf("prompt %d has %d ids, want %d", i, len(p[i].IDs), want)
