@@ -1,12 +1,16 @@
-package kv
+package kv_test
 
-import "fmt"
+import (
+	"fmt"
 
-// Assign chooses a port for every need of one host: those that the file asks for, then
+	"github.com/servegate/pipeline/steps/kv"
+)
+
+// assign chooses a port for every need of one host: those that the file asks for, then
 // free ones between first and last, far enough apart. free reports whether a port can be
 // had; it is asked for each port once that nothing else of the launch gets.
-func Assign(needs []PortNeed, first, last int, free func(port int) bool) (map[Port]int, error) {
-	ports := map[Port]int{}
+func assign(needs []kv.PortNeed, first, last int, free func(port int) bool) (map[kv.Port]int, error) {
+	ports := map[kv.Port]int{}
 	var kept [][2]int // spans that nothing else may get
 	for _, n := range needs {
 		if n.Fixed != 0 {
@@ -30,7 +34,7 @@ func Assign(needs []PortNeed, first, last int, free func(port int) bool) (map[Po
 }
 
 // findRow finds the lowest start of a need that touches no kept span and has free ports.
-func findRow(n PortNeed, first, last int, kept [][2]int, free func(int) bool) (int, bool) {
+func findRow(n kv.PortNeed, first, last int, kept [][2]int, free func(int) bool) (int, bool) {
 search:
 	for at := first; at+n.Spacing-1 <= last; {
 		for _, k := range kept {

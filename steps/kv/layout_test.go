@@ -1,4 +1,4 @@
-package kv
+package kv_test
 
 import (
 	"encoding/json"
@@ -12,10 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 )
 
-// pair is a deployment of one prefill and one decode server behind a router.
-func pair(engine, version, protocol string, t steps.TransferSpec, services ...string) steps.DeploymentSpec {
+// pairOf is a deployment of one prefill and one decode server behind a router.
+func pairOf(engine, version, protocol string, t steps.TransferSpec, services ...string) steps.DeploymentSpec {
 	spec := steps.DeploymentSpec{
 		Addr: "deployment.d", Transfer: &t,
 		Router: &steps.RouterSpec{Protocol: protocol, Prefill: []string{"prefill"}, Decode: []string{"decode"}},
@@ -62,42 +63,42 @@ func goldens() map[string]steps.DeploymentSpec {
 		return t
 	}
 	seed := func(t steps.TransferSpec, services ...string) steps.DeploymentSpec {
-		return pair("vllm", "0.6.4.post1", "v0", t, services...)
+		return pairOf("vllm", "0.6.4.post1", "v0", t, services...)
 	}
 	out := map[string]steps.DeploymentSpec{
-		"nixl-pull-newest":     pair("vllm", "", "nixl", transfer("nixl", "")),
-		"nixl-pull-0.9-tcp":    pair("vllm", "0.9.1", "nixl", transfer("nixl", TCP, "eth0")),
-		"nixl-push-0.33-rdma":  pair("vllm", "0.33.0", "nixl", mode(transfer("nixl", RDMA, "mlx5_0", "mlx5_1:2"), "push")),
-		"nixl-0.33-nvlink":     pair("vllm", "0.33.0", "nixl", transfer("nixl", NVLink)),
-		"mooncake-0.6.4-rdma2": seed(transfer("mooncake", RDMA, "erdma_0", "erdma_1"), "etcd"),
-		"mooncake-0.6.4-tcp":   seed(transfer("mooncake", TCP), "metadata"),
-		"mooncake-0.8":         pair("vllm", "0.8.4", "v0", transfer("mooncake", TCP), "etcd"),
-		"mooncake-0.14":        pair("vllm", "0.14.1", "nixl", transfer("mooncake", TCP)),
-		"mooncake-0.33-rdma":   pair("vllm", "0.33.0", "mooncake", transfer("mooncake", RDMA, "mlx5_0", "mlx5_1")),
-		"mooncake-0.33-tcp":    pair("vllm", "0.33.0", "mooncake", transfer("mooncake", TCP)),
-		"mooncake-newest":      pair("vllm", "", "mooncake", transfer("mooncake", NVLink)),
-		"p2p_nccl-0.10-tcp":    pair("vllm", "0.10.2", "p2p_nccl", transfer("p2p_nccl", TCP, "eth0")),
-		"p2p_nccl-0.23-rdma":   pair("vllm", "0.23.1", "p2p_nccl", transfer("p2p_nccl", RDMA, "mlx5_0")),
-		"pynccl-0.6.4":         pair("vllm", "0.6.4", "v0", transfer("pynccl", NCCL)),
-		"pynccl-0.10-nvlink":   pair("vllm", "0.10.0", "v0", transfer("pynccl", NVLink)),
-		"lmcache-0.33":         pair("vllm", "0.33.0", "v0", transfer("lmcache", "")),
-		"example-0.11":         pair("vllm", "0.11.0", "v0", transfer("example", "")),
-		"example-0.33":         pair("vllm", "0.33.0", "v0", transfer("example", "")),
-		"store-0.8":            pair("vllm", "0.8.4", "v0", transfer("mooncake_store", TCP), "mooncake_master"),
-		"sglang-mooncake-rdma": pair("sglang", "", "sglang", transfer("mooncake", RDMA, "mlx5_0")),
-		"sglang-mooncake-tcp":  pair("sglang", "", "sglang", transfer("mooncake", TCP)),
-		"sglang-0.5.5-tcp":     pair("sglang", "0.5.5", "sglang", transfer("mooncake", TCP)),
-		"sglang-nixl":          pair("sglang", "0.5.23", "sglang", transfer("nixl", RDMA, "mlx5_0")),
-		"sglang-custom": pair("sglang", "0.5.23", "sglang", steps.TransferSpec{Connector: "custom",
+		"nixl-pull-newest":     pairOf("vllm", "", "nixl", transfer("nixl", "")),
+		"nixl-pull-0.9-tcp":    pairOf("vllm", "0.9.1", "nixl", transfer("nixl", kv.TCP, "eth0")),
+		"nixl-push-0.33-rdma":  pairOf("vllm", "0.33.0", "nixl", mode(transfer("nixl", kv.RDMA, "mlx5_0", "mlx5_1:2"), "push")),
+		"nixl-0.33-nvlink":     pairOf("vllm", "0.33.0", "nixl", transfer("nixl", kv.NVLink)),
+		"mooncake-0.6.4-rdma2": seed(transfer("mooncake", kv.RDMA, "erdma_0", "erdma_1"), "etcd"),
+		"mooncake-0.6.4-tcp":   seed(transfer("mooncake", kv.TCP), "metadata"),
+		"mooncake-0.8":         pairOf("vllm", "0.8.4", "v0", transfer("mooncake", kv.TCP), "etcd"),
+		"mooncake-0.14":        pairOf("vllm", "0.14.1", "nixl", transfer("mooncake", kv.TCP)),
+		"mooncake-0.33-rdma":   pairOf("vllm", "0.33.0", "mooncake", transfer("mooncake", kv.RDMA, "mlx5_0", "mlx5_1")),
+		"mooncake-0.33-tcp":    pairOf("vllm", "0.33.0", "mooncake", transfer("mooncake", kv.TCP)),
+		"mooncake-newest":      pairOf("vllm", "", "mooncake", transfer("mooncake", kv.NVLink)),
+		"p2p_nccl-0.10-tcp":    pairOf("vllm", "0.10.2", "p2p_nccl", transfer("p2p_nccl", kv.TCP, "eth0")),
+		"p2p_nccl-0.23-rdma":   pairOf("vllm", "0.23.1", "p2p_nccl", transfer("p2p_nccl", kv.RDMA, "mlx5_0")),
+		"pynccl-0.6.4":         pairOf("vllm", "0.6.4", "v0", transfer("pynccl", kv.NCCL)),
+		"pynccl-0.10-nvlink":   pairOf("vllm", "0.10.0", "v0", transfer("pynccl", kv.NVLink)),
+		"lmcache-0.33":         pairOf("vllm", "0.33.0", "v0", transfer("lmcache", "")),
+		"example-0.11":         pairOf("vllm", "0.11.0", "v0", transfer("example", "")),
+		"example-0.33":         pairOf("vllm", "0.33.0", "v0", transfer("example", "")),
+		"store-0.8":            pairOf("vllm", "0.8.4", "v0", transfer("mooncake_store", kv.TCP), "mooncake_master"),
+		"sglang-mooncake-rdma": pairOf("sglang", "", "sglang", transfer("mooncake", kv.RDMA, "mlx5_0")),
+		"sglang-mooncake-tcp":  pairOf("sglang", "", "sglang", transfer("mooncake", kv.TCP)),
+		"sglang-0.5.5-tcp":     pairOf("sglang", "0.5.5", "sglang", transfer("mooncake", kv.TCP)),
+		"sglang-nixl":          pairOf("sglang", "0.5.23", "sglang", transfer("nixl", kv.RDMA, "mlx5_0")),
+		"sglang-custom": pairOf("sglang", "0.5.23", "sglang", steps.TransferSpec{Connector: "custom",
 			Options: map[string]any{"connector": "mori"}}),
 		"replicas-no-transfer": replicas("vllm", "0.33.0", nil),
-		"store-0.33-replicas": replicas("vllm", "0.33.0", &steps.TransferSpec{Connector: "mooncake_store", Transport: RDMA,
+		"store-0.33-replicas": replicas("vllm", "0.33.0", &steps.TransferSpec{Connector: "mooncake_store", Transport: kv.RDMA,
 			Devices: []string{"mlx5_0"}, Buffer: 8 << 30}, "mooncake_master"),
 		"single-without-router": {Addr: "deployment.d",
 			Members: []steps.Member{{Name: "only", Spec: steps.ServerSpec{Engine: "vllm", Model: "m"}}}},
 	}
 	out["mooncake-2p2d-own-settings"] = twoAndTwo()
-	out["multi-nixl-store"] = pair("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "multi", Transport: TCP, Buffer: 8 << 30,
+	out["multi-nixl-store"] = pairOf("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "multi", Transport: kv.TCP, Buffer: 8 << 30,
 		Config: map[string]any{
 			"connectors": []any{
 				map[string]any{"connector": "nixl", "config": map[string]any{"backends": []any{"UCX"}}},
@@ -106,7 +107,7 @@ func goldens() map[string]steps.DeploymentSpec {
 					"kv_connector_extra_config": map[string]any{"cpu_bytes_to_use": int64(1000)}},
 			},
 		}}, "mooncake_master")
-	out["custom"] = pair("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "custom", Config: map[string]any{"answer": int64(42),
+	out["custom"] = pairOf("vllm", "0.33.0", "nixl", steps.TransferSpec{Connector: "custom", Config: map[string]any{"answer": int64(42),
 		"kv_load_failure_policy": "recompute"}, Options: map[string]any{
 		"connector": "MyConnector", "module_path": "my.module", "env": map[string]any{"MY_PORT": "1", "MY_A": "x"},
 	}})
@@ -115,9 +116,9 @@ func goldens() map[string]steps.DeploymentSpec {
 
 // twoAndTwo sets by hand what can be set by hand.
 func twoAndTwo() steps.DeploymentSpec {
-	t := transfer("mooncake", RDMA, "mlx5_0")
+	t := transfer("mooncake", kv.RDMA, "mlx5_0")
 	t.Config = map[string]any{"num_workers": int64(20), "kv_buffer_device": "cpu"}
-	spec := pair("vllm", "0.33.0", "mooncake", t)
+	spec := pairOf("vllm", "0.33.0", "mooncake", t)
 	for _, m := range spec.Members[:2] {
 		m.Name += "2"
 		spec.Members = append(spec.Members, m)
@@ -135,17 +136,17 @@ func twoAndTwo() steps.DeploymentSpec {
 func TestRenderGolden(t *testing.T) {
 	for name, spec := range goldens() {
 		t.Run(name, func(t *testing.T) {
-			l, err := Connectors().NewLayout(spec)
+			l, err := kv.Connectors().NewLayout(spec)
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden.Equal(t, filepath.Join("testdata", "render", name+".golden"), show(t, l))
+			golden.Equal(t, filepath.Join("testdata", "render", name+".golden"), show(t, spec, l))
 		})
 	}
 }
 
 // show writes a layout for people: ports, waves, and every process.
-func show(t *testing.T, l *Layout) string {
+func show(t *testing.T, spec steps.DeploymentSpec, l *kv.Layout) string {
 	t.Helper()
 	r, err := l.Render(l.Symbolic())
 	if err != nil {
@@ -174,17 +175,21 @@ func show(t *testing.T, l *Layout) string {
 		fmt.Fprintf(&b, "service %s (%s)\n  image %q, scratch %v, ready when %s%s\n  %s\n", s.Name, s.Kind, s.Image, s.Scratch, s.ReadyPort,
 			s.ReadyPath, strings.Join(slices.Concat(s.Program, s.Args), " "))
 	}
-	for _, m := range l.members {
-		showMember(t, &b, m, r.Members[m.Name])
+	for _, m := range spec.Members {
+		showMember(t, &b, m, l.Role(m.Name), r.Members[m.Name])
 	}
 	if r.Router != nil {
-		fmt.Fprintf(&b, "router %s, listens on %s:%s\n", r.Router.Protocol, r.Router.Host, l.Symbolic().at(RouterName, PortHTTP))
+		port := steps.PortSymbol(kv.Port{kv.RouterName, kv.PortHTTP}.String())
+		if n := l.Symbolic().Ports[kv.Port{kv.RouterName, kv.PortHTTP}]; n != 0 {
+			port = steps.PortNumber(n)
+		}
+		fmt.Fprintf(&b, "router %s, listens on %s:%s\n", r.Router.Protocol, r.Router.Host, port)
 		if r.Router.NoParams {
 			b.WriteString("  prefill answers without transfer parameters\n")
 		}
 		for _, side := range []struct {
 			name string
-			list []Backend
+			list []kv.Backend
 		}{{"prefill", r.Router.Prefill}, {"decode", r.Router.Decode}} {
 			for _, e := range side.list {
 				fmt.Fprintf(&b, "  %s %s %s", side.name, e.Name, e.URL)
@@ -201,9 +206,9 @@ func show(t *testing.T, l *Layout) string {
 	return b.String()
 }
 
-func showMember(t *testing.T, b *strings.Builder, m *Member, e Extra) {
+func showMember(t *testing.T, b *strings.Builder, m steps.Member, role string, e kv.Extra) {
 	t.Helper()
-	fmt.Fprintf(b, "server %s, %s %s, role %q\n", m.Name, m.Spec.Engine, m.Spec.Version, m.role)
+	fmt.Fprintf(b, "server %s, %s %s, role %q\n", m.Name, m.Spec.Engine, m.Spec.Version, role)
 	for _, a := range e.Args {
 		text, err := json.Marshal(a.Value)
 		if err != nil {
@@ -237,23 +242,26 @@ func TestGoldenFilesHaveCases(t *testing.T) {
 	}
 }
 
-// Each row of the table is rendered by a golden file.
+// Each row of the table is rendered by a golden file, which changes without it.
 func TestEveryFormIsShown(t *testing.T) {
-	seen := map[*Form]bool{}
-	for _, spec := range goldens() {
-		l, err := Connectors().NewLayout(spec)
+	shown := func(table kv.Table, spec steps.DeploymentSpec) string {
+		l, err := table.NewLayout(spec)
 		if err != nil {
-			t.Fatal(err)
+			return err.Error()
 		}
-		seen[l.form] = true
-		for _, p := range l.parts {
-			seen[p.form] = true
-		}
+		return show(t, spec, l)
 	}
-	for _, c := range Connectors() {
-		for i, f := range c.Forms {
-			if !f.Unlisted && !seen[&c.Forms[i]] {
-				t.Errorf("no golden file for %s of %s", c.Name, f.releases())
+	for i, c := range kv.Connectors() {
+		for j, f := range c.Forms {
+			if f.Unlisted {
+				continue
+			}
+			without := slices.Clone(kv.Connectors())
+			without[i].Forms = slices.Delete(slices.Clone(c.Forms), j, j+1)
+			if !slices.ContainsFunc(slices.Collect(maps.Values(goldens())), func(spec steps.DeploymentSpec) bool {
+				return shown(kv.Connectors(), spec) != shown(without, spec)
+			}) {
+				t.Errorf("no golden file for %s of %s %s to %s", c.Name, f.Engine, f.From, f.To)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package kv
+package kv_test
 
 import (
 	"encoding/json"
@@ -9,12 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 	"pgregory.net/rapid"
 )
 
 // drawDeployment draws one of the golden deployments with more servers, sizes and ports
 // of its own.
-func drawDeployment(t *rapid.T) *Layout {
+func drawDeployment(t *rapid.T) *kv.Layout {
 	all := goldens()
 	names := slices.Sorted(maps.Keys(all)) // of maps no order can be drawn
 	spec := all[rapid.SampledFrom(names).Draw(t, "deployment")]
@@ -25,7 +26,7 @@ func drawDeployment(t *rapid.T) *Layout {
 			m.Port = 21000 + 1000*i + rapid.IntRange(0, 400).Draw(t, "port")
 		}
 	}
-	l, err := Connectors().NewLayout(spec)
+	l, err := kv.Connectors().NewLayout(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,11 +42,11 @@ func TestPortsNeverCollide(t *testing.T) {
 		for range rapid.IntRange(0, 40).Draw(t, "busy") {
 			busy[rapid.IntRange(20000, 21500).Draw(t, "port")] = true
 		}
-		ports, err := Assign(l.Ports(), 20000, 31999, func(p int) bool { return !busy[p] })
+		ports, err := assign(l.Ports(), 20000, 31999, func(p int) bool { return !busy[p] })
 		if err != nil {
 			t.Fatal(err)
 		}
-		owner := map[int]Port{}
+		owner := map[int]kv.Port{}
 		for _, n := range l.Ports() {
 			for i := range n.Count {
 				p := ports[n.Port] + i
@@ -59,7 +60,7 @@ func TestPortsNeverCollide(t *testing.T) {
 			}
 		}
 		checkSpacing(t, l, ports)
-		in := Assigned{Ports: ports}
+		in := kv.Assigned{Ports: ports}
 		first, err := l.Render(in)
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +76,7 @@ func TestPortsNeverCollide(t *testing.T) {
 	})
 }
 
-func checkSpacing(t *rapid.T, l *Layout, ports map[Port]int) {
+func checkSpacing(t *rapid.T, l *kv.Layout, ports map[kv.Port]int) {
 	for _, n := range l.Ports() {
 		if n.Fixed != 0 {
 			continue
@@ -88,7 +89,7 @@ func checkSpacing(t *rapid.T, l *Layout, ports map[Port]int) {
 	}
 }
 
-func checkRendered(t *rapid.T, r *Rendered) {
+func checkRendered(t *rapid.T, r *kv.Rendered) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -113,38 +114,38 @@ func checkRendered(t *rapid.T, r *Rendered) {
 }
 
 func TestAssignSaysWhatIsMissing(t *testing.T) {
-	needs := []PortNeed{{Port: Port{"decode", PortKV}, Count: 3, Spacing: 3}}
-	_, err := Assign(needs, 20000, 20010, func(p int) bool { return p%3 != 0 })
+	needs := []kv.PortNeed{{Port: kv.Port{"decode", kv.PortKV}, Count: 3, Spacing: 3}}
+	_, err := assign(needs, 20000, 20010, func(p int) bool { return p%3 != 0 })
 	if err == nil || err.Error() != "no 3 free ports in a row between 20000 and 20010 for kv of decode; stop what listens there" {
 		t.Error(err)
 	}
 }
 
 func TestRenderRefusesPorts(t *testing.T) {
-	l, err := Connectors().NewLayout(pair("vllm", "", "nixl", transfer("nixl", TCP)))
+	l, err := kv.Connectors().NewLayout(pairOf("vllm", "", "nixl", transfer("nixl", kv.TCP)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Render(Assigned{}); err == nil || !strings.Contains(err.Error(), "http of prefill has no port") {
+	if _, err := l.Render(kv.Assigned{}); err == nil || !strings.Contains(err.Error(), "http of prefill has no port") {
 		t.Error(err)
 	}
-	ports := map[Port]int{}
+	ports := map[kv.Port]int{}
 	for i, n := range l.Ports() {
 		ports[n.Port] = 20000 + i
 	}
-	ports[Port{"decode", PortHTTP}] = 20000
-	if _, err := l.Render(Assigned{Ports: ports}); err == nil ||
+	ports[kv.Port{"decode", kv.PortHTTP}] = 20000
+	if _, err := l.Render(kv.Assigned{Ports: ports}); err == nil ||
 		!strings.Contains(err.Error(), "port 20000 is both http of prefill and http of decode") {
 		t.Error(err)
 	}
 	// On another machine it is another port.
-	if _, err := l.Render(Assigned{Ports: ports, Hosts: map[string]string{"decode": "fd00::1"}}); err != nil {
+	if _, err := l.Render(kv.Assigned{Ports: ports, Hosts: map[string]string{"decode": "fd00::1"}}); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestHosts(t *testing.T) {
-	l, err := Connectors().NewLayout(pair("vllm", "0.33.0", "mooncake", transfer("mooncake", TCP)))
+	l, err := kv.Connectors().NewLayout(pairOf("vllm", "0.33.0", "mooncake", transfer("mooncake", kv.TCP)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,10 +155,10 @@ func TestHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Router{
+	want := &kv.Router{
 		Protocol: "mooncake", Host: "127.0.0.1",
-		Prefill: []Backend{{Name: "prefill", URL: "http://10.0.0.1:PORT(prefill.http)", Bootstrap: "10.0.0.1:PORT(prefill.bootstrap)"}},
-		Decode:  []Backend{{Name: "decode", URL: "http://[fd00::1]:PORT(decode.http)"}},
+		Prefill: []kv.Backend{{Name: "prefill", URL: "http://10.0.0.1:PORT(prefill.http)", Bootstrap: "10.0.0.1:PORT(prefill.bootstrap)"}},
+		Decode:  []kv.Backend{{Name: "decode", URL: "http://[fd00::1]:PORT(decode.http)"}},
 	}
 	if diff := cmp.Diff(want, r.Router); diff != "" {
 		t.Error(diff)
@@ -167,7 +168,7 @@ func TestHosts(t *testing.T) {
 // What the file sets comes after what the transfer adds, and wins.
 func TestApply(t *testing.T) {
 	own := steps.ServerSpec{Args: []steps.Arg{{Name: "a", Value: 1}}, Env: []steps.EnvVar{{Name: "OWN", Value: "1"}}}
-	got := Extra{Args: []steps.Arg{{Name: "b", Value: 2}}, Env: []steps.EnvVar{{Name: "ADDED", Value: "2"}}}.Apply(own)
+	got := kv.Extra{Args: []steps.Arg{{Name: "b", Value: 2}}, Env: []steps.EnvVar{{Name: "ADDED", Value: "2"}}}.Apply(own)
 	want := steps.ServerSpec{
 		Args: []steps.Arg{{Name: "a", Value: 1}, {Name: "b", Value: 2}},
 		Env:  []steps.EnvVar{{Name: "ADDED", Value: "2"}, {Name: "OWN", Value: "1"}},
@@ -181,13 +182,13 @@ func TestApply(t *testing.T) {
 }
 
 func TestServiceOfTheFile(t *testing.T) {
-	spec := pair("vllm", "0.6.4", "v0", transfer("mooncake", TCP))
+	spec := pairOf("vllm", "0.6.4", "v0", transfer("mooncake", kv.TCP))
 	spec.Services = []steps.ServiceSpec{{
 		Name: "meta", Kind: "etcd", Executable: []string{"numactl", "etcd"}, Port: 2379,
 		Args: []steps.Arg{{Name: "data_dir", Value: "/data"}, {Name: "log_level", Value: "debug"}, {Name: "enable_pprof", Value: true},
 			{Name: "off", Value: nil}},
 	}}
-	l, err := Connectors().NewLayout(spec)
+	l, err := kv.Connectors().NewLayout(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

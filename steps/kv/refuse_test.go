@@ -1,15 +1,16 @@
-package kv
+package kv_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/kv"
 )
 
 func TestRefusals(t *testing.T) {
 	nixl := func(version string) steps.DeploymentSpec {
-		return pair("vllm", version, "nixl", transfer("nixl", RDMA))
+		return pairOf("vllm", version, "nixl", transfer("nixl", kv.RDMA))
 	}
 	config := func(connector string, config map[string]any) steps.TransferSpec {
 		return steps.TransferSpec{Connector: connector, Config: config}
@@ -27,9 +28,9 @@ func TestRefusals(t *testing.T) {
 	roles := func(spec steps.DeploymentSpec, prefill, decode string) steps.DeploymentSpec {
 		return edit(spec, func(d *steps.DeploymentSpec) { d.Members[0].Role, d.Members[1].Role = prefill, decode })
 	}
-	push := transfer("nixl", TCP)
+	push := transfer("nixl", kv.TCP)
 	push.Options = map[string]any{"mode": "push"}
-	buffered := transfer("mooncake", TCP)
+	buffered := transfer("mooncake", kv.TCP)
 	buffered.Buffer = 1 << 30
 
 	for name, tt := range map[string]struct {
@@ -37,15 +38,15 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		"removed": {
-			pair("vllm", "0.33.0", "p2p_nccl", transfer("p2p_nccl", TCP)),
+			pairOf("vllm", "0.33.0", "p2p_nccl", transfer("p2p_nccl", kv.TCP)),
 			`deployment.d: p2p_nccl needs vLLM 0.9.2 to 0.23 (server "prefill" states vLLM 0.33.0)`,
 		},
 		"removed, newest": {
-			pair("vllm", "", "v0", transfer("pynccl", NCCL)),
+			pairOf("vllm", "", "v0", transfer("pynccl", kv.NCCL)),
 			`deployment.d: pynccl needs vLLM 0.6.4 to 0.10 (server "prefill" states vLLM without a version, which means the newest)`,
 		},
 		"in between": {
-			pair("vllm", "v0.10.2", "nixl", transfer("mooncake", TCP)),
+			pairOf("vllm", "v0.10.2", "nixl", transfer("mooncake", kv.TCP)),
 			`deployment.d: mooncake needs vLLM 0.6.4 to 0.8, or vLLM 0.13 or later, or SGLang 0.4.6 or later (server "prefill" states vLLM v0.10.2)`,
 		},
 		"not yet": {
@@ -53,20 +54,20 @@ func TestRefusals(t *testing.T) {
 			`deployment.d: nixl needs vLLM 0.9 or later, or SGLang 0.4.6 or later (server "prefill" states vLLM 0.8.5)`,
 		},
 		"push": {
-			pair("vllm", "0.20.0", "nixl", push),
+			pairOf("vllm", "0.20.0", "nixl", push),
 			`deployment.d: nixl with mode push needs vLLM 0.24 or later (server "prefill" states vLLM 0.20.0)`,
 		},
 		"other engine": {
-			pair("sglang", "0.5.23", "sglang", transfer("lmcache", "")),
+			pairOf("sglang", "0.5.23", "sglang", transfer("lmcache", "")),
 			`deployment.d: lmcache needs vLLM 0.8.5 or later (server "prefill" states SGLang 0.5.23)`,
 		},
 		"no such connector": {
-			pair("vllm", "", "nixl", transfer("carrier_pigeon", "")),
+			pairOf("vllm", "", "nixl", transfer("carrier_pigeon", "")),
 			`deployment.d: unknown kv_transfer carrier_pigeon; use one of nixl, mooncake, mooncake_store, ` +
 				`p2p_nccl, pynccl, lmcache, multi, example, custom`,
 		},
 		"mixed versions": {
-			edit(pair("vllm", "0.14.0", "nixl", transfer("mooncake", TCP)), func(d *steps.DeploymentSpec) { d.Members[1].Spec.Version = "0.33.0" }),
+			edit(pairOf("vllm", "0.14.0", "nixl", transfer("mooncake", kv.TCP)), func(d *steps.DeploymentSpec) { d.Members[1].Spec.Version = "0.33.0" }),
 			`deployment.d: the servers do not speak the same mooncake: "prefill" is for vLLM 0.13 to 0.15, "decode" for vLLM 0.16 or later; use one engine and version on both sides`,
 		},
 		"at a url": {
@@ -74,19 +75,19 @@ func TestRefusals(t *testing.T) {
 			`deployment.d: server "decode" is at a url and is not started, so kv_transfer nixl cannot be set up in it; start it from an image or an executable`,
 		},
 		"protocol": {
-			pair("vllm", "", "v0", transfer("nixl", TCP)),
+			pairOf("vllm", "", "v0", transfer("nixl", kv.TCP)),
 			`deployment.d: router "v0" does not speak the protocol of kv_transfer nixl here; use router "nixl"`,
 		},
 		"whole requests": {
-			pair("vllm", "", "round_robin", transfer("example", "")),
+			pairOf("vllm", "", "round_robin", transfer("example", "")),
 			`deployment.d: router "round_robin" sends a request to one server and makes no prefill server hand over; use router "v0", or list all servers as decode`,
 		},
 		"whole requests, half a server": {
-			edit(pair("vllm", "", "round_robin", transfer("example", "")), func(d *steps.DeploymentSpec) { d.Router.Prefill = nil }),
+			edit(pairOf("vllm", "", "round_robin", transfer("example", "")), func(d *steps.DeploymentSpec) { d.Router.Prefill = nil }),
 			`deployment.d: router "round_robin" needs servers that prefill and decode, and "decode" is a consumer; set its role to both`,
 		},
 		"a router of others, half a server": {
-			edit(pair("vllm", "", "exec", transfer("example", "")), func(d *steps.DeploymentSpec) {
+			edit(pairOf("vllm", "", "exec", transfer("example", "")), func(d *steps.DeploymentSpec) {
 				d.Router.Prefill, d.Router.Command = nil, []string{"r"}
 			}),
 			`deployment.d: router "exec" needs servers that prefill and decode, and "decode" is a consumer; set its role to both`,
@@ -116,11 +117,11 @@ func TestRefusals(t *testing.T) {
 			`deployment.d: server "prefill" is a consumer, but the router uses it as a producer; correct the role or the router's lists`,
 		},
 		"sglang both": {
-			roles(pair("sglang", "", "sglang", transfer("nixl", TCP)), "both", ""),
+			roles(pairOf("sglang", "", "sglang", transfer("nixl", kv.TCP)), "both", ""),
 			`deployment.d: server "prefill" has the role both, which SGLang does not have; set "producer" or "consumer"`,
 		},
 		"v0 both": {
-			roles(pair("vllm", "0.6.4", "v0", transfer("pynccl", NCCL)), "both", ""),
+			roles(pairOf("vllm", "0.6.4", "v0", transfer("pynccl", kv.NCCL)), "both", ""),
 			`deployment.d: server "prefill" has the role both, but pynccl joins one prefill and one decode server; set "producer" or "consumer"`,
 		},
 		"nobody decodes": {
@@ -128,7 +129,7 @@ func TestRefusals(t *testing.T) {
 			`deployment.d: no server decodes: kv_transfer nixl needs one with the role consumer`,
 		},
 		"three where two": {
-			edit(pair("vllm", "0.6.4", "v0", transfer("mooncake", TCP), "etcd"), func(d *steps.DeploymentSpec) {
+			edit(pairOf("vllm", "0.6.4", "v0", transfer("mooncake", kv.TCP), "etcd"), func(d *steps.DeploymentSpec) {
 				m := d.Members[0]
 				m.Name = "prefill2"
 				d.Members = append(d.Members, m)
@@ -136,15 +137,15 @@ func TestRefusals(t *testing.T) {
 			`deployment.d: mooncake joins exactly one prefill and one decode server, here are 2 and 1; start several deployments instead`,
 		},
 		"no metadata": {
-			pair("vllm", "0.6.4.post1", "v0", transfer("mooncake", RDMA)),
+			pairOf("vllm", "0.6.4.post1", "v0", transfer("mooncake", kv.RDMA)),
 			`deployment.d: mooncake of vLLM 0.6.4 to 0.8 needs a service; add service "etcd" { } or service "metadata" { }`,
 		},
 		"no master": {
-			pair("vllm", "0.33.0", "v0", transfer("mooncake_store", RDMA)),
+			pairOf("vllm", "0.33.0", "v0", transfer("mooncake_store", kv.RDMA)),
 			`deployment.d: mooncake_store of vLLM 0.21 or later needs a service; add service "mooncake_master" { }`,
 		},
 		"no such service": {
-			pair("vllm", "", "nixl", transfer("nixl", TCP), "zookeeper"),
+			pairOf("vllm", "", "nixl", transfer("nixl", kv.TCP), "zookeeper"),
 			`deployment.d: unknown service "zookeeper"; use etcd, metadata or mooncake_master`,
 		},
 		"same names": {
@@ -162,19 +163,19 @@ func TestRefusals(t *testing.T) {
 			`deployment.d: server "prefill" sets args.kv-transfer-config.kv_role beside a kv_transfer block; keep one of them: kv_transfer "custom" takes what no preset has`,
 		},
 		"sglang mode": {
-			arg(pair("sglang", "", "sglang", transfer("nixl", TCP)), "disaggregation_mode", "decode"),
+			arg(pairOf("sglang", "", "sglang", transfer("nixl", kv.TCP)), "disaggregation_mode", "decode"),
 			`deployment.d: server "prefill" sets args.disaggregation_mode = decode, but the deployment makes it prefill; remove the argument`,
 		},
 		"sglang backend": {
-			arg(pair("sglang", "", "sglang", transfer("mooncake", TCP)), "disaggregation-transfer-backend", "nixl"),
+			arg(pairOf("sglang", "", "sglang", transfer("mooncake", kv.TCP)), "disaggregation-transfer-backend", "nixl"),
 			`deployment.d: server "prefill" sets args.disaggregation_transfer_backend = nixl, but the deployment makes it mooncake_tcp; remove the argument`,
 		},
 		"sglang config": {
-			pair("sglang", "", "sglang", config("mooncake", map[string]any{"x": 1})),
+			pairOf("sglang", "", "sglang", config("mooncake", map[string]any{"x": 1})),
 			`deployment.d: SGLang has no settings of a connector besides its flags; write config as args and env of the servers`,
 		},
 		"sglang module": {
-			pair("sglang", "", "sglang", steps.TransferSpec{Connector: "custom", Options: map[string]any{"connector": "c", "module_path": "m"}}),
+			pairOf("sglang", "", "sglang", steps.TransferSpec{Connector: "custom", Options: map[string]any{"connector": "c", "module_path": "m"}}),
 			`deployment.d: SGLang loads no connector from a module; remove module_path`,
 		},
 		"forced TCP": {
@@ -190,43 +191,43 @@ func TestRefusals(t *testing.T) {
 			`deployment.d: server "prefill": args.tensor_parallel_size is many; ports are planned from it, so it must be a whole number from 1`,
 		},
 		"buffer": {
-			pair("vllm", "0.33.0", "mooncake", buffered),
+			pairOf("vllm", "0.33.0", "mooncake", buffered),
 			`deployment.d: kv_transfer mooncake of vLLM 0.16 or later has no transfer buffer; remove buffer`,
 		},
 		"transport": {
-			pair("vllm", "", "nixl", transfer("nixl", NCCL)),
+			pairOf("vllm", "", "nixl", transfer("nixl", kv.NCCL)),
 			`deployment.d: kv_transfer nixl cannot use nccl; remove transport or use one of [tcp rdma nvlink]`,
 		},
 		"rank": {
-			pair("vllm", "", "nixl", config("nixl", map[string]any{"kv_role": "kv_both"})),
+			pairOf("vllm", "", "nixl", config("nixl", map[string]any{"kv_role": "kv_both"})),
 			`deployment.d: config.kv_role of kv_transfer nixl is set for each server by the pipeline; remove it, or write args.kv_transfer_config of each server without a kv_transfer block`,
 		},
 		"two device lists": {
-			pair("vllm", "", "mooncake", steps.TransferSpec{Connector: "mooncake", Devices: []string{"mlx5_0"},
+			pairOf("vllm", "", "mooncake", steps.TransferSpec{Connector: "mooncake", Devices: []string{"mlx5_0"},
 				Config: map[string]any{"device_name": "mlx5_1"}}),
 			`deployment.d: kv_transfer mooncake has devices [mlx5_0] and config.device_name mlx5_1; keep one of them`,
 		},
 		"custom without name": {
-			pair("vllm", "", "nixl", transfer("custom", "")),
+			pairOf("vllm", "", "nixl", transfer("custom", "")),
 			`deployment.d: kv_transfer custom needs the engine's name of the connector: connector = "MyConnector"`,
 		},
 		"multi without list": {
-			pair("vllm", "", "nixl", transfer("multi", "")),
+			pairOf("vllm", "", "nixl", transfer("multi", "")),
 			`deployment.d: kv_transfer multi needs the list of its connectors: config = { connectors = [{ connector = "nixl" }, …] }`,
 		},
 		"multi, old child": {
-			pair("vllm", "0.33.0", "nixl", config("multi", map[string]any{"connectors": []any{map[string]any{"connector": "p2p_nccl"}}})),
+			pairOf("vllm", "0.33.0", "nixl", config("multi", map[string]any{"connectors": []any{map[string]any{"connector": "p2p_nccl"}}})),
 			`deployment.d: kv_transfer multi: connectors[0]: p2p_nccl needs vLLM 0.9.2 to 0.23 (server "prefill" states vLLM 0.33.0)`,
 		},
 		"multi, bad child": {
-			pair("vllm", "0.33.0", "nixl",
+			pairOf("vllm", "0.33.0", "nixl",
 				config("multi", map[string]any{"connectors": []any{map[string]any{"connector": "nixl", "transport": "tcp"}}})),
 			`deployment.d: kv_transfer multi: connectors[0]: has no argument transport; it knows connector, config, mode and path`,
 		},
 		"empty": {steps.DeploymentSpec{Addr: "deployment.d"}, `deployment.d: the deployment has no server`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Connectors().NewLayout(tt.spec)
+			_, err := kv.Connectors().NewLayout(tt.spec)
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("got  %v\nwant %s", err, tt.want)
 			}
@@ -252,8 +253,9 @@ func TestVersions(t *testing.T) {
 		{"1.0", "0.33", "", true},
 		{"99999999999999999999.1", "0.9", "", true},
 	} {
-		if got := within(tt.version, tt.from, tt.to); got != tt.want {
-			t.Errorf("%q within %q to %q: %v", tt.version, tt.from, tt.to, got)
+		table := kv.Table{{Name: "toy", Forms: []kv.Form{{Engine: kv.VLLM, From: tt.from, To: tt.to, Class: "Toy", Config: func(*kv.Writer) {}}}}}
+		if _, err := table.NewLayout(pairOf("vllm", tt.version, "nixl", transfer("toy", ""))); (err == nil) != tt.want {
+			t.Errorf("%q within %q to %q: %v", tt.version, tt.from, tt.to, err)
 		}
 	}
 }
@@ -266,12 +268,12 @@ func TestRefusesServersOfSeveralNodes(t *testing.T) {
 		args                       []steps.Arg
 		want                       string
 	}{
-		"nixl": {connector: "nixl", engine: VLLM, version: "0.33.0"},
-		"old nixl": {connector: "nixl", engine: VLLM, version: "0.11.0",
+		"nixl": {connector: "nixl", engine: kv.VLLM, version: "0.33.0"},
+		"old nixl": {connector: "nixl", engine: kv.VLLM, version: "0.11.0",
 			want: `server "p" has nodes = 2, and kv_transfer nixl joins servers of several nodes from vLLM 0.12 on`},
-		"sglang":   {connector: "mooncake", engine: SGLang, version: "0.5.23"},
-		"p2p_nccl": {connector: "p2p_nccl", engine: VLLM, version: "0.11.0", want: "joins servers of one node only"},
-		"a Ray cluster": {connector: "nixl", engine: VLLM, version: "0.33.0",
+		"sglang":   {connector: "mooncake", engine: kv.SGLang, version: "0.5.23"},
+		"p2p_nccl": {connector: "p2p_nccl", engine: kv.VLLM, version: "0.11.0", want: "joins servers of one node only"},
+		"a Ray cluster": {connector: "nixl", engine: kv.VLLM, version: "0.33.0",
 			args: []steps.Arg{{Name: "distributed-executor-backend", Value: "ray"}}, want: "is a Ray cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -280,7 +282,7 @@ func TestRefusesServersOfSeveralNodes(t *testing.T) {
 					Model: "m", Nodes: 2, Args: tt.args}}
 			}
 			protocol := map[string]string{"nixl": "nixl", "mooncake": "sglang", "p2p_nccl": "p2p_nccl"}[tt.connector]
-			_, err := Connectors().NewLayout(steps.DeploymentSpec{
+			_, err := kv.Connectors().NewLayout(steps.DeploymentSpec{
 				Addr: "deployment.d", Members: []steps.Member{member("p", steps.RoleProducer), member("d", steps.RoleConsumer)},
 				Transfer: &steps.TransferSpec{Connector: tt.connector}, Router: &steps.RouterSpec{Protocol: protocol, Prefill: []string{"p"},
 					Decode: []string{"d"}},

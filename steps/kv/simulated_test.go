@@ -136,7 +136,7 @@ func launchOf(t *testing.T, connectors kv.Table, spec steps.DeploymentSpec, fail
 func take(t *testing.T, layout *kv.Layout) (ports map[kv.Port]int, release func()) {
 	t.Helper()
 	var held []net.Listener
-	ports, err := kv.Assign(layout.Ports(), 4000, 11999, func(port int) bool {
+	ports, err := assign(layout.Ports(), 4000, 11999, func(port int) bool {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {
 			held = append(held, l)

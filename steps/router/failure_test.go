@@ -1,12 +1,16 @@
-package router
+package router_test
 
 import (
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/router"
 )
 
 // abort ends the connection after what was written.
@@ -26,7 +30,7 @@ func TestFailures(t *testing.T) {
 	for name, tt := range map[string]struct {
 		protocol        string
 		prefill, decode http.HandlerFunc // nil: dead
-		config          func(*Config)
+		config          func(*router.Config)
 		body            string
 		status          int
 		class, says     string
@@ -34,23 +38,23 @@ func TestFailures(t *testing.T) {
 		decodeAsked     bool
 	}{
 		"prefill is dead": {
-			protocol: NIXL, decode: ok, status: 502, class: classUnreachable, says: `prefill server "p"`, failures: "p/unreachable=1",
+			protocol: router.NIXL, decode: ok, status: 502, class: "unreachable", says: `prefill server "p"`, failures: "p/unreachable=1",
 		},
 		"decode is dead": {
-			protocol: V0, prefill: ok, status: 502, class: classUnreachable, says: `decode server "d"`, failures: "d/unreachable=1",
+			protocol: router.V0, prefill: ok, status: 502, class: "unreachable", says: `decode server "d"`, failures: "d/unreachable=1",
 		},
 		"prefill is dead, decode would wait for it": {
-			protocol: SGLang, decode: hang, status: 502, class: classUnreachable, says: `prefill server "p"`, failures: "p/unreachable=1",
+			protocol: router.SGLang, decode: hang, status: 502, class: "unreachable", says: `prefill server "p"`, failures: "p/unreachable=1",
 		},
 		"decode is dead, prefill would wait for it": {
-			protocol: SGLang, prefill: hang, status: 502, class: classUnreachable, says: `decode server "d"`, failures: "d/unreachable=1",
+			protocol: router.SGLang, prefill: hang, status: 502, class: "unreachable", says: `decode server "d"`, failures: "d/unreachable=1",
 		},
 		"prefill refuses": {
-			protocol: NIXL, prefill: answer(400, `{"error":{"message":"too long","type":"BadRequestError","code":"p"}}`), decode: ok,
+			protocol: router.NIXL, prefill: answer(400, `{"error":{"message":"too long","type":"BadRequestError","code":"p"}}`), decode: ok,
 			status: 400, class: "p", says: "too long", failures: "p/status=1",
 		},
 		"prefill refuses while decode has sent its header": {
-			protocol: SGLang, prefill: answer(503, `{"error":{"message":"no memory","type":"x","code":"p"}}`),
+			protocol: router.SGLang, prefill: answer(503, `{"error":{"message":"no memory","type":"x","code":"p"}}`),
 			decode: func(w http.ResponseWriter, req *http.Request) {
 				_ = http.NewResponseController(w).Flush()
 				hang(w, req)
@@ -58,43 +62,43 @@ func TestFailures(t *testing.T) {
 			status: 503, class: "p", says: "no memory", failures: "p/status=1",
 		},
 		"decode refuses": {
-			protocol: NIXL, prefill: ok, decode: answer(429, `{"error":{"message":"busy","type":"x","code":"d"}}`),
+			protocol: router.NIXL, prefill: ok, decode: answer(429, `{"error":{"message":"busy","type":"x","code":"d"}}`),
 			status: 429, class: "d", says: "busy", failures: "d/status=1", decodeAsked: true,
 		},
 		"no parameters": {
-			protocol: NIXL, prefill: answer(200, `{"id":"1","kv_transfer_params":null}`), decode: ok,
-			status: 502, class: classNoParams, says: "compute the prompt again", failures: "p/no_kv_params=1",
+			protocol: router.NIXL, prefill: answer(200, `{"id":"1","kv_transfer_params":null}`), decode: ok,
+			status: 502, class: "no_kv_params", says: "compute the prompt again", failures: "p/no_kv_params=1",
 		},
 		"empty parameters": {
-			protocol: NIXL, prefill: answer(200, `{"kv_transfer_params": { } }`), decode: ok,
-			status: 502, class: classNoParams, failures: "p/no_kv_params=1",
+			protocol: router.NIXL, prefill: answer(200, `{"kv_transfer_params": { } }`), decode: ok,
+			status: 502, class: "no_kv_params", failures: "p/no_kv_params=1",
 		},
 		"no JSON": {
-			protocol: NIXL, prefill: answer(200, `data: [DONE]`), decode: ok, status: 502, class: classBadAnswer, failures: "p/bad_answer=1",
+			protocol: router.NIXL, prefill: answer(200, `data: [DONE]`), decode: ok, status: 502, class: "bad_answer", failures: "p/bad_answer=1",
 		},
 		"prefill closes": {
-			protocol: V0, prefill: abort(""), decode: ok, status: 502, class: classClosed, says: "without an answer", failures: "p/closed=1",
+			protocol: router.V0, prefill: abort(""), decode: ok, status: 502, class: "closed", says: "without an answer", failures: "p/closed=1",
 		},
 		"prefill is cut": {
-			protocol: V0, prefill: abort("{"), decode: ok, status: 502, class: classCut, says: "in the middle", failures: "p/cut=1",
+			protocol: router.V0, prefill: abort("{"), decode: ok, status: 502, class: "cut", says: "in the middle", failures: "p/cut=1",
 		},
 		"prefill hangs": {
-			protocol: V0, prefill: hang, decode: ok, config: func(c *Config) { c.Timeouts.Prefill = time.Nanosecond },
-			status: 504, class: classTimeout, failures: "p/timeout=1",
+			protocol: router.V0, prefill: hang, decode: ok, config: func(c *router.Config) { c.Timeouts.Prefill = time.Nanosecond },
+			status: 504, class: "timeout", failures: "p/timeout=1",
 		},
 		"decode hangs": {
-			protocol: RoundRobin, decode: hang, config: func(c *Config) { c.Timeouts.Request = time.Nanosecond },
-			status: 504, class: classTimeout, failures: "d/timeout=1",
+			protocol: router.RoundRobin, decode: hang, config: func(c *router.Config) { c.Timeouts.Request = time.Nanosecond },
+			status: 504, class: "timeout", failures: "d/timeout=1",
 		},
 		"bootstrap server is dead": {
-			protocol: Mooncake, prefill: ok, decode: ok, status: 502, class: classBootstrap, says: "/query", failures: "p/bootstrap=1",
+			protocol: router.Mooncake, prefill: ok, decode: ok, status: 502, class: "bootstrap", says: "/query", failures: "p/bootstrap=1",
 		},
 		"not an object": {
-			protocol: V0, prefill: ok, decode: ok, body: `[1]`, status: 400, class: classBadRequest, says: "JSON object", failures: "/bad_request=1",
+			protocol: router.V0, prefill: ok, decode: ok, body: `[1]`, status: 400, class: "bad_request", says: "JSON object", failures: "/bad_request=1",
 		},
 		"too long": {
-			protocol: RoundRobin, decode: ok, config: func(c *Config) { c.MaxBody = 10 }, body: `{"a":"0123456789"}`,
-			status: 413, class: classTooLarge, failures: "/too_large=1",
+			protocol: router.RoundRobin, decode: ok, config: func(c *router.Config) { c.MaxBody = 10 }, body: `{"a":"0123456789"}`,
+			status: 413, class: "too_large", failures: "/too_large=1",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,9 +112,9 @@ func TestFailures(t *testing.T) {
 			}
 			p, d := dead(tt.prefill), dead(tt.decode)
 			var log []string
-			c := Config{Protocol: tt.protocol, Log: func(line string) { log = append(log, line) }}
+			c := router.Config{Protocol: tt.protocol, Log: func(line string) { log = append(log, line) }}
 			c.Prefill, c.Decode = backends(p, d, newDeadPort(t))
-			if tt.protocol == RoundRobin {
+			if tt.protocol == router.RoundRobin {
 				c.Prefill = nil
 			}
 			if tt.config != nil {
@@ -120,7 +124,7 @@ func TestFailures(t *testing.T) {
 			if tt.body == "" {
 				tt.body = `{"prompt":"a"}`
 			}
-			resp, body := post(t, base, pathCompletions, tt.body, nil)
+			resp, body := post(t, base, "/v1/completions", tt.body, nil)
 			class, message := errorOf(t, body)
 			if resp.StatusCode != tt.status || class != tt.class || !strings.Contains(message, tt.says) {
 				t.Errorf("answer %d %q", resp.StatusCode, body)
@@ -130,7 +134,7 @@ func TestFailures(t *testing.T) {
 				t.Errorf("failures %q, log %q, want %q", got, log, tt.failures)
 			}
 			// With both asked at once, which of them is asked at all is a matter of luck.
-			if asked := len(d.requests()) > 0; r.protocol.pairs && !r.protocol.concurrent && tt.decode != nil && asked != tt.decodeAsked {
+			if asked := len(d.requests()) > 0; tt.protocol != router.RoundRobin && tt.protocol != router.SGLang && tt.decode != nil && asked != tt.decodeAsked {
 				t.Errorf("decode was asked: %v", asked)
 			}
 			if n := len(p.requests()); n > 1 {
@@ -150,10 +154,10 @@ func newDeadPort(t *testing.T) int {
 // TestCutStreamStaysCut wants the client to see that its answer is not whole.
 func TestCutStreamStaysCut(t *testing.T) {
 	d := newFake(t, abort(event(0)))
-	c := Config{Protocol: RoundRobin}
+	c := router.Config{Protocol: router.RoundRobin}
 	_, c.Decode = backends(nil, d, 0)
 	r, base := start(t, c)
-	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, base+pathCompletions, strings.NewReader(`{}`))
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/completions", strings.NewReader(`{}`))
 	resp, err := client(t).Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +182,7 @@ func TestLatePrefillFailure(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	d := newFake(t, stream(next))
-	c := Config{Protocol: SGLang}
+	c := router.Config{Protocol: router.SGLang}
 	failed := make(chan string, 1)
 	c.Log = func(line string) { failed <- line }
 	c.Prefill, c.Decode = backends(p, d, 8998)
@@ -186,7 +190,7 @@ func TestLatePrefillFailure(t *testing.T) {
 	go func() {
 		next <- event(0)
 	}()
-	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, base+pathCompletions, strings.NewReader(`{}`))
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/completions", strings.NewReader(`{}`))
 	resp, err := client(t).Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -208,10 +212,10 @@ func TestLatePrefillFailure(t *testing.T) {
 
 func TestAllowRecompute(t *testing.T) {
 	p, d := newFake(t, answer(200, `{}`)), newFake(t, answer(200, `done`))
-	c := Config{Protocol: NIXL, AllowRecompute: true}
+	c := router.Config{Protocol: router.NIXL, AllowRecompute: true}
 	c.Prefill, c.Decode = backends(p, d, 0)
 	r, base := start(t, c)
-	if _, body := post(t, base, pathCompletions, `{"a": 1}`, nil); body != "done" || d.only(t).body != `{"a": 1}` {
+	if _, body := post(t, base, "/v1/completions", `{"a": 1}`, nil); body != "done" || d.only(t).body != `{"a": 1}` {
 		t.Errorf("got %q, decode got %q", body, d.only(t).body)
 	}
 	r.Close()
@@ -230,14 +234,14 @@ func TestNothingIsTriedAgain(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "{}")
 	})
-	c := Config{Protocol: RoundRobin}
+	c := router.Config{Protocol: router.RoundRobin}
 	_, c.Decode = backends(nil, d, 0)
 	r, base := start(t, c)
 	header := map[string]string{"Idempotency-Key": "1"}
-	post(t, base, pathCompletions, `{}`, header)
-	resp, body := post(t, base, pathCompletions, `{}`, header)
+	post(t, base, "/v1/completions", `{}`, header)
+	resp, body := post(t, base, "/v1/completions", `{}`, header)
 	r.Close()
-	if class, _ := errorOf(t, body); resp.StatusCode != 502 || class != classClosed || len(d.requests()) != 2 || failures(r) != "d/closed=1" {
+	if class, _ := errorOf(t, body); resp.StatusCode != 502 || class != "closed" || len(d.requests()) != 2 || failures(r) != "d/closed=1" {
 		t.Errorf("%d %q after %d requests, failures %q", resp.StatusCode, body, len(d.requests()), failures(r))
 	}
 }
@@ -253,14 +257,14 @@ func TestBootstrapFailureIsNotKept(t *testing.T) {
 		answer(200, `{}`)(w, req)
 	})
 	p, d := newFake(t, answer(200, "{}")), newFake(t, answer(200, "{}"))
-	c := Config{Protocol: Mooncake}
+	c := router.Config{Protocol: router.Mooncake}
 	c.Prefill, c.Decode = backends(p, d, boot.port(t))
 	_, base := start(t, c)
 	if resp, body := get(t, base+"/health"); resp.StatusCode != 503 || !strings.Contains(body, "no engine has registered") {
 		t.Errorf("health %d %s", resp.StatusCode, body)
 	}
 	up = true
-	if resp, body := post(t, base, pathCompletions, `{}`, nil); resp.StatusCode != 200 {
+	if resp, body := post(t, base, "/v1/completions", `{}`, nil); resp.StatusCode != 200 {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
@@ -274,63 +278,89 @@ func TestBodiesInFlight(t *testing.T) {
 		<-finish
 		_, _ = io.WriteString(w, "{}")
 	})
-	c := Config{Protocol: RoundRobin, MaxBodies: 2500}
+	c := router.Config{Protocol: router.RoundRobin, MaxBodies: 2500}
 	_, c.Decode = backends(nil, d, 0)
 	r, base := start(t, c)
 	body := `{"prompt":"` + strings.Repeat("x", 1000) + `"}`
 	var first sync.WaitGroup
 	for range 2 {
 		first.Go(func() {
-			if got, text := post(t, base, pathCompletions, body, nil); got.StatusCode != 200 {
-				t.Errorf("%d %s", got.StatusCode, text)
+			if got := serveTo(r, body, nil); got.Code != 200 {
+				t.Errorf("%d %s", got.Code, got.Body)
+				arrived <- struct{}{}
 			}
 		})
 		<-arrived
 	}
-	got, text := post(t, base, pathCompletions, body, nil)
-	if class, message := errorOf(t, text); got.StatusCode != 503 || class != classOverloaded || !strings.Contains(message, "--max-bodies") {
+	got, text := post(t, base, "/v1/completions", body, nil)
+	if class, message := errorOf(t, text); got.StatusCode != 503 || class != "overloaded" || !strings.Contains(message, "--max-bodies") {
 		t.Errorf("%d %s", got.StatusCode, text)
 	}
 	close(finish)
 	first.Wait()
-	r.Close()
-	if n := r.held.Load(); n != 0 {
-		t.Errorf("%d bytes are held by nothing", n)
+	if got := serveTo(r, `{"prompt":"`+strings.Repeat("x", 2400)+`"}`, nil); got.Code != 200 {
+		t.Errorf("bytes are held by nothing: %d %s", got.Code, got.Body)
 	}
-	if s := r.Stats(); s.Refused != 1 || s.Succeeded != 2 {
+	if s := r.Stats(); s.Refused != 1 || s.Succeeded != 3 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// serveTo has a router serve a request to the end.
+func serveTo(r *router.Router, body string, header http.Header) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(http.MethodPost, "/v1/completions", strings.NewReader(body))
+	maps.Copy(req.Header, header)
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, req)
+	return w
 }
 
 // TestAnswersInFlight: prefill's answers take the room of bodies, for as long as their requests are in flight.
 func TestAnswersInFlight(t *testing.T) {
 	long := `"` + strings.Repeat("x", 1000) + `"`
+	slow := http.Header{"X-Slow": {"1"}}
 	for name, p := range map[string]http.HandlerFunc{
 		"parameters": answer(200, `{"kv_transfer_params":{"remote_engine_id":`+long+`}}`), "a refusal": answer(400, `{"error":`+long+`}`),
 	} {
-		c := Config{Protocol: NIXL, MaxBodies: 2500}
-		c.Prefill, c.Decode = backends(newFake(t, p), newFake(t, answer(200, "{}")), 0)
-		r, base := start(t, c)
-		for _, tt := range []struct {
-			inFlight int64
-			refused  bool
-		}{{0, false}, {1600, true}, {0, false}} {
-			r.held.Add(tt.inFlight)
-			got, text := post(t, base, pathCompletions, `{}`, nil)
-			r.held.Add(-tt.inFlight)
-			if refused := got.StatusCode == 503; refused != tt.refused {
-				t.Fatalf("%s beside %d bytes: %d %s", name, tt.inFlight, got.StatusCode, text)
+		arrived, finish := make(chan struct{}, 2), make(chan struct{})
+		prefill := newFake(t, func(w http.ResponseWriter, req *http.Request) {
+			if req.Header.Get("X-Slow") != "" {
+				answer(200, `{"kv_transfer_params":`+kvParams+`}`)(w, req)
+				return
 			}
-			if !tt.refused {
-				continue
+			p(w, req)
+		})
+		decode := newFake(t, func(w http.ResponseWriter, req *http.Request) {
+			if req.Header.Get("X-Slow") != "" {
+				arrived <- struct{}{}
+				<-finish
 			}
-			if class, message := errorOf(t, text); class != classOverloaded || !strings.Contains(message, "--max-bodies") {
-				t.Errorf("%s: %s", name, text)
-			}
+			_, _ = io.WriteString(w, "{}")
+		})
+		c := router.Config{Protocol: router.NIXL, MaxBodies: 2500}
+		c.Prefill, c.Decode = backends(prefill, decode, 0)
+		r, _ := start(t, c)
+		end := sync.OnceFunc(func() { close(finish) })
+		t.Cleanup(end)
+		if got := serveTo(r, `{}`, nil); got.Code == 503 {
+			t.Errorf("%s alone: %s", name, got.Body)
 		}
-		r.Close()
-		if n := r.held.Load(); n != 0 {
-			t.Errorf("%s: %d bytes are held by nothing", name, n)
+		var inFlight sync.WaitGroup
+		inFlight.Go(func() {
+			if got := serveTo(r, `{"prompt":"`+strings.Repeat("x", 1600)+`"}`, slow); got.Code != 200 {
+				t.Errorf("%d %s", got.Code, got.Body)
+				arrived <- struct{}{}
+			}
+		})
+		<-arrived
+		got := serveTo(r, `{}`, nil)
+		if class, message := errorOf(t, got.Body.String()); got.Code != 503 || class != "overloaded" || !strings.Contains(message, "--max-bodies") {
+			t.Errorf("%s: %d %s", name, got.Code, got.Body)
+		}
+		end()
+		inFlight.Wait()
+		if got := serveTo(r, `{"prompt":"`+strings.Repeat("x", 1300)+`"}`, nil); got.Code == 503 {
+			t.Errorf("%s: bytes are held by nothing: %s", name, got.Body)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package router
+package router_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/servegate/pipeline/steps/router"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -91,12 +93,12 @@ func counter() func() uint64 {
 }
 
 // start serves a router; its address is returned.
-func start(tb testing.TB, c Config) (*Router, string) {
+func start(tb testing.TB, c router.Config) (*router.Router, string) {
 	tb.Helper()
 	if c.Random == nil {
 		c.Random = counter()
 	}
-	r, err := New(c)
+	r, err := router.New(c)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -109,11 +111,11 @@ func start(tb testing.TB, c Config) (*Router, string) {
 }
 
 // backends of one server each, with what every protocol needs.
-func backends(p, d *fake, bootstrap int) (prefill, decode []Backend) {
+func backends(p, d *fake, bootstrap int) (prefill, decode []router.Backend) {
 	if p != nil {
-		prefill = []Backend{{Name: "p", URL: p.URL, BootstrapPort: bootstrap, KVAddr: "10.0.0.1:21001"}}
+		prefill = []router.Backend{{Name: "p", URL: p.URL, BootstrapPort: bootstrap, KVAddr: "10.0.0.1:21001"}}
 	}
-	return prefill, []Backend{{Name: "d", URL: d.URL, KVAddr: "10.0.0.2:22001"}}
+	return prefill, []router.Backend{{Name: "d", URL: d.URL, KVAddr: "10.0.0.2:22001"}}
 }
 
 // client has connections of its own, closed with the test.
@@ -192,7 +194,7 @@ func deadURL(tb testing.TB) string {
 
 func event(i int) string { return fmt.Sprintf("data: {\"choices\":[{\"text\":\" t%d\"}]}\n\n", i) }
 
-func failures(r *Router) string {
+func failures(r *router.Router) string {
 	var s []string
 	for _, f := range r.Stats().Failures {
 		s = append(s, fmt.Sprintf("%s/%s=%d", f.Member, f.Class, f.Count))

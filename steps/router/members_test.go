@@ -1,4 +1,4 @@
-package router
+package router_test
 
 import (
 	"context"
@@ -12,19 +12,24 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/servegate/pipeline/steps/router"
 )
 
 func TestHealthNeedsAll(t *testing.T) {
 	p, d := newFake(t, answer(200, "")), newFake(t, answer(503, ""))
-	c := Config{Protocol: V0}
+	c := router.Config{Protocol: router.V0}
 	c.Prefill, c.Decode = backends(p, d, 0)
-	c.Decode = append(c.Decode, Backend{Name: "gone", URL: deadURL(t)})
+	c.Decode = append(c.Decode, router.Backend{Name: "gone", URL: deadURL(t)})
 	_, base := start(t, c)
 	resp, body := get(t, base+"/health")
 	if resp.StatusCode != 503 {
 		t.Errorf("health %d", resp.StatusCode)
 	}
-	var got memberList
+	var got struct {
+		Healthy bool
+		Members []router.MemberState
+	}
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -32,18 +37,18 @@ func TestHealthNeedsAll(t *testing.T) {
 		t.Fatalf("members %s", body)
 	}
 	got.Members[2].Error = ""
-	want := memberList{Members: []MemberState{
-		{Name: "p", Role: rolePrefill, URL: p.URL, Healthy: true, Status: 200}, {Name: "d", Role: roleDecode, URL: d.URL, Status: 503},
-		{Name: "gone", Role: roleDecode, URL: c.Decode[1].URL},
-	}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	want := []router.MemberState{
+		{Name: "p", Role: "prefill", URL: p.URL, Healthy: true, Status: 200}, {Name: "d", Role: "decode", URL: d.URL, Status: 503},
+		{Name: "gone", Role: "decode", URL: c.Decode[1].URL},
+	}
+	if diff := cmp.Diff(want, got.Members); got.Healthy || diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestHealthy(t *testing.T) {
 	p, d := newFake(t, answer(200, "")), newFake(t, answer(200, ""))
-	c := Config{Protocol: V0}
+	c := router.Config{Protocol: router.V0}
 	c.Prefill, c.Decode = backends(p, d, 0)
 	_, base := start(t, c)
 	if resp, body := get(t, base+"/health"); resp.StatusCode != 200 {
@@ -62,7 +67,7 @@ func TestResetGoesToAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, d := newFake(t, answer(tt.p, "")), newFake(t, answer(tt.d, ""))
-			c := Config{Protocol: V0}
+			c := router.Config{Protocol: router.V0}
 			c.Prefill, c.Decode = backends(p, d, 0)
 			_, base := start(t, c)
 			for _, path := range []string{"/reset_prefix_cache", "/flush_cache"} {
@@ -84,7 +89,7 @@ func TestResetGoesToAll(t *testing.T) {
 func TestQuestionsGoToDecode(t *testing.T) {
 	p := newFake(t, answer(500, ""))
 	d := newFake(t, func(w http.ResponseWriter, req *http.Request) { _, _ = io.WriteString(w, req.Method+" "+req.URL.Path) })
-	c := Config{Protocol: NIXL}
+	c := router.Config{Protocol: router.NIXL}
 	c.Prefill, c.Decode = backends(p, d, 0)
 	r, base := start(t, c)
 	for _, path := range []string{"/v1/models", "/version", "/server_info", "/get_server_info"} {
@@ -99,7 +104,7 @@ func TestQuestionsGoToDecode(t *testing.T) {
 	if got := seen[len(seen)-1].body; got != `{"prompt":"a"}` {
 		t.Errorf("tokenize got %q", got)
 	}
-	resp, body := post(t, base, pathGenerate, "{}", nil)
+	resp, body := post(t, base, "/generate", "{}", nil)
 	if class, message := errorOf(t, body); resp.StatusCode != 404 || class != "not_found" ||
 		!strings.Contains(message, "nixl has no POST /generate") {
 		t.Errorf("generate: %d %s", resp.StatusCode, body)
@@ -110,10 +115,10 @@ func TestQuestionsGoToDecode(t *testing.T) {
 }
 
 func TestQuestionToDeadServer(t *testing.T) {
-	c := Config{Protocol: RoundRobin, Decode: []Backend{{URL: deadURL(t)}}}
+	c := router.Config{Protocol: router.RoundRobin, Decode: []router.Backend{{URL: deadURL(t)}}}
 	_, base := start(t, c)
 	resp, body := get(t, base+"/v1/models")
-	if class, message := errorOf(t, body); resp.StatusCode != 502 || class != classUnreachable || !strings.Contains(message, "decode0") {
+	if class, message := errorOf(t, body); resp.StatusCode != 502 || class != "unreachable" || !strings.Contains(message, "decode0") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
@@ -160,7 +165,7 @@ func TestServeReportsABrokenListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	r, err := New(Config{Protocol: RoundRobin, Decode: []Backend{{URL: "http://h"}}})
+	r, err := router.New(router.Config{Protocol: router.RoundRobin, Decode: []router.Backend{{URL: "http://h"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +180,7 @@ func serve(t *testing.T, d *fake, grace time.Duration) (base string, stop func()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(Config{Protocol: RoundRobin, Decode: []Backend{{URL: d.URL}}})
+	r, err := router.New(router.Config{Protocol: router.RoundRobin, Decode: []router.Backend{{URL: d.URL}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +192,7 @@ func serve(t *testing.T, d *fake, grace time.Duration) (base string, stop func()
 
 func open(t *testing.T, base string) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+pathCompletions, strings.NewReader(`{}`))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/completions", strings.NewReader(`{}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,11 @@
-package router
+package router_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/router"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -19,7 +20,7 @@ func TestCommand(t *testing.T) {
 		{"within a word", []string{"r", "--urls=" + decode}, []string{"r", "--urls=http://h:1,http://h:2"}},
 		{"address", []string{"r", steps.RouterVar("host") + ":" + port, steps.RouterVar("metrics_port")}, []string{"r", "h:7", "8"}},
 	} {
-		if got := Command(tt.words, Listening{"h", steps.PortNumber(7), steps.PortNumber(8), urls}); !slices.Equal(got, tt.want) {
+		if got := router.Command(tt.words, router.Listening{"h", steps.PortNumber(7), steps.PortNumber(8), urls}); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -35,6 +36,8 @@ func TestValidateProgram(t *testing.T) {
 		}
 		return cty.ListVal(list)
 	}
+	kinds := router.Kinds()
+	program := kinds[slices.IndexFunc(kinds, func(k steps.Kind) bool { return k.Name == "exec" })]
 	for name, tt := range map[string]struct {
 		attrs map[string]cty.Value
 		want  []string
@@ -49,7 +52,7 @@ func TestValidateProgram(t *testing.T) {
 			[]string{"port"}},
 	} {
 		var got []string
-		for _, p := range program().Validate(steps.Object{Attrs: tt.attrs}) {
+		for _, p := range program.Validate(steps.Object{Attrs: tt.attrs}) {
 			got = append(got, p.Path...)
 		}
 		if !slices.Equal(got, tt.want) {

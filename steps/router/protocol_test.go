@@ -1,4 +1,4 @@
-package router
+package router_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/steps/router"
 	"github.com/servegate/pipeline/steps/stamp"
 )
 
@@ -30,49 +31,49 @@ func TestProtocols(t *testing.T) {
 		prefill, decode                 string // bodies, BOOT and PORT filled in
 		prefillID, decodeID, prefillTag string
 	}{
-		"round_robin":                {protocol: RoundRobin, path: pathCompletions, body: full, decode: full, decodeID: uuidOf12},
-		"round_robin takes anything": {protocol: RoundRobin, path: pathGenerate, body: "{,", decode: "{,", decodeID: uuidOf12},
+		"round_robin":                {protocol: router.RoundRobin, path: "/v1/completions", body: full, decode: full, decodeID: uuidOf12},
+		"round_robin takes anything": {protocol: router.RoundRobin, path: "/generate", body: "{,", decode: "{,", decodeID: uuidOf12},
 		"v0": {
-			protocol: V0, path: pathCompletions, body: full, prefill: first + `}`, decode: full,
+			protocol: router.V0, path: "/v1/completions", body: full, prefill: first + `}`, decode: full,
 			prefillID: uuidOf12, decodeID: uuidOf12,
 		},
 		"v0, the client's id": {
-			protocol: V0, path: pathCompletions, body: full, header: map[string]string{"X-Request-Id": "mine"},
+			protocol: router.V0, path: "/v1/completions", body: full, header: map[string]string{"X-Request-Id": "mine"},
 			prefill: first + `}`, decode: full, prefillID: "mine", decodeID: "mine",
 		},
 		"nixl": {
-			protocol: NIXL, path: pathCompletions, body: full, prefillID: uuidOf12, decodeID: uuidOf12,
+			protocol: router.NIXL, path: "/v1/completions", body: full, prefillID: uuidOf12, decodeID: uuidOf12,
 			prefill: first + `,` + nixlAsk + `}`,
 			decode:  strings.TrimSuffix(strings.Replace(full, `"m", `, `"m",`, 1), "}") + `,` + params + kvParams + `}`,
 		},
 		"nixl, chat, parameters of the client give way": {
-			protocol: NIXL, path: pathChat, body: `{"messages":[],"max_completion_tokens":9,"kv_transfer_params":{"x":1}}`,
+			protocol: router.NIXL, path: "/v1/chat/completions", body: `{"messages":[],"max_completion_tokens":9,"kv_transfer_params":{"x":1}}`,
 			prefillID: uuidOf12, decodeID: uuidOf12,
 			prefill: `{"messages":[],"stream":false,"max_tokens":1,"max_completion_tokens":1,` + nixlAsk + `}`,
 			decode:  `{"messages":[],"max_completion_tokens":9,` + params + kvParams + `}`,
 		},
 		"mooncake": {
-			protocol: Mooncake, path: pathCompletions, body: full, header: map[string]string{"X-Request-Id": "twice"},
+			protocol: router.Mooncake, path: "/v1/completions", body: full, header: map[string]string{"X-Request-Id": "twice"},
 			prefillID: "twice", decodeID: "twice", prefillTag: "0",
 			prefill: first + `,` + params + `{"do_remote_decode":true,"do_remote_prefill":false,"transfer_id":"xfer-` + uuidOf12 + `"}}`,
 			decode: strings.TrimSuffix(strings.Replace(full, `"m", `, `"m",`, 1), "}") + `,` + params +
 				`{"do_remote_decode":false,"do_remote_prefill":true,"remote_bootstrap_addr":"http://127.0.0.1:BOOT","remote_engine_id":"engine \"0\"","transfer_id":"xfer-` + uuidOf12 + `"}}`,
 		},
 		"p2p_nccl": {
-			protocol: P2PNCCL, path: pathCompletions, body: full, header: map[string]string{"X-Request-Id": "mine"},
+			protocol: router.P2PNCCL, path: "/v1/completions", body: full, header: map[string]string{"X-Request-Id": "mine"},
 			prefill: first + `}`, decode: full,
 			prefillID: "___prefill_addr_10.0.0.1:21001___decode_addr_10.0.0.2:22001_00000000000000010000000000000002",
 			decodeID:  "___prefill_addr_10.0.0.1:21001___decode_addr_10.0.0.2:22001_00000000000000010000000000000002",
 		},
 		"sglang": {
-			protocol: SGLang, path: pathGenerate, body: `{"input_ids":[1,2],"bootstrap_room":7,"rid":"a"}`,
+			protocol: router.SGLang, path: "/generate", body: `{"input_ids":[1,2],"bootstrap_room":7,"rid":"a"}`,
 			header:    map[string]string{"X-Request-Id": "mine"},
 			prefillID: "mine", decodeID: "mine",
 			prefill: `{"input_ids":[1,2],"rid":"a","bootstrap_host":"127.0.0.1","bootstrap_port":BOOT,"bootstrap_room":0}`,
 			decode:  `{"input_ids":[1,2],"rid":"a","bootstrap_host":"127.0.0.1","bootstrap_port":BOOT,"bootstrap_room":0}`,
 		},
 		"sglang, a batch": {
-			protocol: SGLang, path: pathCompletions, body: `{"prompt":["a","b]", "c"]}`, prefillID: uuidOf12, decodeID: uuidOf12,
+			protocol: router.SGLang, path: "/v1/completions", body: `{"prompt":["a","b]", "c"]}`, prefillID: uuidOf12, decodeID: uuidOf12,
 			prefill: `{"prompt":["a","b]", "c"],"bootstrap_host":["127.0.0.1","127.0.0.1","127.0.0.1"],"bootstrap_port":[BOOT,BOOT,BOOT],"bootstrap_room":[1,2,2]}`,
 			decode:  `{"prompt":["a","b]", "c"],"bootstrap_host":["127.0.0.1","127.0.0.1","127.0.0.1"],"bootstrap_port":[BOOT,BOOT,BOOT],"bootstrap_room":[1,2,2]}`,
 		},
@@ -85,17 +86,17 @@ func TestProtocols(t *testing.T) {
 				answer(200, `{"id":"x","kv_transfer_params": `+kvParams+`}`)(w, req)
 			})
 			d := newFake(t, answer(200, `{"choices":[]}`))
-			c := Config{Protocol: tt.protocol}
+			c := router.Config{Protocol: tt.protocol}
 			c.Prefill, c.Decode = backends(p, d, boot.port(t))
-			if tt.protocol == RoundRobin {
+			if tt.protocol == router.RoundRobin {
 				c.Prefill = nil
 			}
 			_, base := start(t, c)
 			resp, body := post(t, base, tt.path+"?q=1", tt.body, tt.header)
-			if resp.StatusCode != 200 || body != `{"choices":[]}` || resp.Header.Get(headerDecode) != "d" {
+			if resp.StatusCode != 200 || body != `{"choices":[]}` || resp.Header.Get("X-Router-Decode") != "d" {
 				t.Fatalf("answer %d %q %v", resp.StatusCode, body, resp.Header)
 			}
-			if tt.protocol != RoundRobin {
+			if tt.protocol != router.RoundRobin {
 				<-asked // decode may answer first
 			}
 			fill := func(s string) string { return strings.ReplaceAll(s, "BOOT", fmt.Sprint(boot.port(t))) }
@@ -112,10 +113,10 @@ func TestProtocols(t *testing.T) {
 				}
 			}
 			check("decode", d.only(t), tt.decode, tt.decodeID, "")
-			if tt.protocol != RoundRobin {
+			if tt.protocol != router.RoundRobin {
 				check("prefill", p.only(t), tt.prefill, tt.prefillID, tt.prefillTag)
 			}
-			if tt.protocol == Mooncake && boot.only(t).path != "/query" {
+			if tt.protocol == router.Mooncake && boot.only(t).path != "/query" {
 				t.Errorf("the bootstrap server got %v", boot.requests())
 			}
 		})
@@ -125,10 +126,10 @@ func TestProtocols(t *testing.T) {
 // TestRoomsAre63Bit holds the range that SGLang draws rooms from.
 func TestRoomsAre63Bit(t *testing.T) {
 	p, d := newFake(t, answer(200, "{}")), newFake(t, answer(200, "{}"))
-	c := Config{Protocol: SGLang, Random: func() uint64 { return 1<<64 - 1 }}
+	c := router.Config{Protocol: router.SGLang, Random: func() uint64 { return 1<<64 - 1 }}
 	c.Prefill, c.Decode = backends(p, d, 8998)
 	_, base := start(t, c)
-	post(t, base, pathGenerate, `{"text":"a"}`, nil)
+	post(t, base, "/generate", `{"text":"a"}`, nil)
 	var v struct {
 		Room json.Number `json:"bootstrap_room"`
 	}
@@ -141,11 +142,11 @@ func TestRoomsAre63Bit(t *testing.T) {
 func TestMooncakeTakesRanksInTurn(t *testing.T) {
 	boot := newFake(t, answer(200, `{"1":{"engine_id":"e1"},"0":{"engine_id":"e0"}}`))
 	p, d := newFake(t, answer(200, "{}")), newFake(t, answer(200, "{}"))
-	c := Config{Protocol: Mooncake}
+	c := router.Config{Protocol: router.Mooncake}
 	c.Prefill, c.Decode = backends(p, d, boot.port(t))
 	r, base := start(t, c)
 	for range 3 {
-		post(t, base, pathCompletions, `{}`, nil)
+		post(t, base, "/v1/completions", `{}`, nil)
 	}
 	r.Close()
 	boot.only(t)
@@ -160,21 +161,14 @@ func TestMooncakeTakesRanksInTurn(t *testing.T) {
 func TestPairsAreMetInTurn(t *testing.T) {
 	for p := 1; p <= 4; p++ {
 		for d := 1; d <= 4; d++ {
-			r := &Router{}
-			for i := range p {
-				r.prefill = append(r.prefill, &member{Backend: Backend{Name: fmt.Sprint("p", i)}})
-			}
-			for i := range d {
-				r.decode = append(r.decode, &member{Backend: Backend{Name: fmt.Sprint("d", i)}})
-			}
-			var last []string
-			for range 5 * p * d {
-				a, b := r.pair()
-				last = append(last, a.Name+b.Name)
+			var last [][2]int
+			for k := range 5 * p * d {
+				a, b := router.Turn(uint64(k), p, d)
+				last = append(last, [2]int{a, b})
 				if len(last) < p*d {
 					continue
 				}
-				seen := map[string]bool{}
+				seen := map[[2]int]bool{}
 				for _, pair := range last[len(last)-p*d:] {
 					seen[pair] = true
 				}
@@ -195,10 +189,10 @@ func TestHeadersPass(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 		_, _ = w.Write([]byte("short and stout"))
 	})
-	c := Config{Protocol: NIXL}
+	c := router.Config{Protocol: router.NIXL}
 	c.Prefill, c.Decode = backends(p, d, 0)
 	r, base := start(t, c)
-	resp, body := post(t, base, pathCompletions, `{}`, map[string]string{
+	resp, body := post(t, base, "/v1/completions", `{}`, map[string]string{
 		"Authorization": "Bearer k", "Connection": "X-Hop", "X-Hop": "1", "Te": "trailers", "Traceparent": "00-1", "Accept-Encoding": "gzip",
 	})
 	if resp.StatusCode != http.StatusTeapot || body != "short and stout" || resp.Header.Get("X-Engine") != "kept" ||
@@ -229,11 +223,11 @@ func TestSimulatedServersAreToldTheTime(t *testing.T) {
 			fmt.Fprint(w, `{}`)
 		})
 		decode := newFake(t, answer(http.StatusOK, "data: [DONE]\n\n"))
-		c := Config{Protocol: V0, Simulated: simulated}
+		c := router.Config{Protocol: router.V0, Simulated: simulated}
 		c.Prefill, c.Decode = backends(prefill, decode, 0)
 		_, base := start(t, c)
 		before := stamp.Now()
-		post(t, base, pathCompletions, `{"prompt":"x"}`, nil)
+		post(t, base, "/v1/completions", `{"prompt":"x"}`, nil)
 		first, second := prefill.only(t).header.Get(stamp.Header), decode.only(t).header.Get(stamp.Header)
 		came, stamped := stamp.Parse(first)
 		if stamped != simulated || simulated && (came < before || came > stamp.Now()) || !simulated && first != "" {

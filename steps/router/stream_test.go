@@ -1,4 +1,4 @@
-package router
+package router_test
 
 import (
 	"bufio"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/router"
 )
 
 // stream is a decode server whose events the test lets go one by one.
@@ -40,7 +42,7 @@ func TestStreamsWithoutBuffering(t *testing.T) {
 	next := make(chan string)
 	p := newFake(t, answer(200, `{"kv_transfer_params":`+kvParams+`}`))
 	d := newFake(t, stream(next))
-	c := Config{Protocol: NIXL}
+	c := router.Config{Protocol: router.NIXL}
 	c.Prefill, c.Decode = backends(p, d, 0)
 	r, base := start(t, c)
 	go func() { next <- event(0) }()
@@ -60,7 +62,7 @@ func TestStreamsWithoutBuffering(t *testing.T) {
 	if rest, err := io.ReadAll(lines); len(rest) != 0 || err != nil {
 		t.Errorf("after the last event: %q, %v", rest, err)
 	}
-	if resp.Header.Get("Content-Type") != "text/event-stream" || resp.Header.Get(headerPrefill) != "p" {
+	if resp.Header.Get("Content-Type") != "text/event-stream" || resp.Header.Get("X-Router-Prefill") != "p" {
 		t.Errorf("header %v", resp.Header)
 	}
 	r.Close()
@@ -74,7 +76,7 @@ func TestStreamsWithoutBuffering(t *testing.T) {
 // that differs, and checks that none got another's events.
 func TestThousandStreams(t *testing.T) {
 	const streams = 1000
-	for _, protocol := range []string{NIXL, SGLang} {
+	for _, protocol := range []string{router.NIXL, router.SGLang} {
 		t.Run(protocol, func(t *testing.T) {
 			var open sync.WaitGroup
 			open.Add(streams)
@@ -91,14 +93,14 @@ func TestThousandStreams(t *testing.T) {
 					_ = rc.Flush()
 				}
 			})
-			c := Config{Protocol: protocol}
+			c := router.Config{Protocol: protocol}
 			c.Prefill, c.Decode = backends(p, d, 8998)
 			r, base := start(t, c)
 			cl := client(t)
 			var wg sync.WaitGroup
 			for i := range streams {
 				wg.Go(func() {
-					req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, base+pathCompletions, strings.NewReader(`{"prompt":"a"}`))
+					req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/completions", strings.NewReader(`{"prompt":"a"}`))
 					id := fmt.Sprint("id", i)
 					req.Header.Set("X-Request-Id", id)
 					resp, err := cl.Do(req)
@@ -147,7 +149,7 @@ func TestSlowReaderHoldsUpNobody(t *testing.T) {
 			_ = rc.Flush()
 		}
 	})
-	c := Config{Protocol: RoundRobin}
+	c := router.Config{Protocol: router.RoundRobin}
 	_, c.Decode = backends(nil, d, 0)
 	_, base := start(t, c)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
@@ -159,7 +161,7 @@ func TestSlowReaderHoldsUpNobody(t *testing.T) {
 		"POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-Id: slow\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
 	<-full
 	for range 20 {
-		if _, body := post(t, base, pathCompletions, `{}`, nil); body != "quick" {
+		if _, body := post(t, base, "/v1/completions", `{}`, nil); body != "quick" {
 			t.Fatalf("got %q", body)
 		}
 	}
@@ -175,9 +177,9 @@ func TestClientLeaves(t *testing.T) {
 		protocol string
 		gone     int // how many servers have something under way
 	}{
-		"prefill of two phases": {NIXL, 1},
-		"both at once":          {SGLang, 2},
-		"decode, streaming":     {RoundRobin, 1},
+		"prefill of two phases": {router.NIXL, 1},
+		"both at once":          {router.SGLang, 2},
+		"decode, streaming":     {router.RoundRobin, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reached, ended := make(chan struct{}, 2), make(chan struct{}, 2)
@@ -187,12 +189,12 @@ func TestClientLeaves(t *testing.T) {
 				ended <- struct{}{}
 			}
 			p, d := newFake(t, hang), newFake(t, hang)
-			c := Config{Protocol: tt.protocol}
+			c := router.Config{Protocol: tt.protocol}
 			c.Prefill, c.Decode = backends(p, d, 8998)
-			if tt.protocol == RoundRobin {
+			if tt.protocol == router.RoundRobin {
 				c.Prefill = nil
 			}
-			r, err := New(c)
+			r, err := router.New(c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +207,7 @@ func TestClientLeaves(t *testing.T) {
 			ctx, leave := context.WithCancel(t.Context())
 			done := make(chan error)
 			go func() {
-				req, _ := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL+pathCompletions, strings.NewReader(`{}`))
+				req, _ := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL+"/v1/completions", strings.NewReader(`{}`))
 				resp, err := client(t).Do(req)
 				if err == nil {
 					resp.Body.Close()
