@@ -70,21 +70,23 @@ func sums(x []float64, phi float64) (ww, mw, mm float64) {
 func bestStep(x []float64, phi float64) (squares, gain float64, at int) {
 	level := 1 - phi // innovation of a mean of 1
 	ww, mw, mm := sums(x, phi)
-	later := 0.0
+	mean, scale := mw/mm, 1/mm
+	later, part, norm := 0.0, 0.0, 1.0 // the gain is part/norm; comparing products saves a division for each place
 	for t := len(x) - 1; t >= MinSegment; t-- {
 		w := x[t] - phi*x[t-1]
-		after := float64(len(x) - 1 - t)
-		product, norm, overlap := w+level*later, 1+level*level*after, level*(1+level*after)
+		product := w + level*later
 		later += w
 		if len(x)-t < MinSegment {
 			continue
 		}
-		part := product - overlap*mw/mm
-		if g := part * part / (norm - overlap*overlap/mm); g > gain {
-			gain, at = g, t
+		after := level * level * float64(len(x)-1-t)
+		overlap := level + after
+		rest := product - overlap*mean
+		if p, n := rest*rest, 1+after-overlap*overlap*scale; p*norm > part*n {
+			part, norm, at = p, n, t
 		}
 	}
-	return ww - mw*mw/mm, gain, at
+	return ww - mw*mean, part / norm, at
 }
 
 // whitened returns the innovations of residuals; each segment starts anew.
