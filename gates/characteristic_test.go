@@ -16,7 +16,7 @@ import (
 // chart is a table of operating characteristics.
 type chart struct {
 	title string
-	// costly charts are checked by a quarter of the files.
+	// costly charts are checked by costlyFiles.
 	costly bool
 	// files behind each of its numbers, where those are fewer than fullFiles.
 	files   int

@@ -70,7 +70,7 @@ func integrate(low, high float64, f func(float64) float64) float64 {
 	if high <= low {
 		return 0
 	}
-	return quad.Fixed(f, low, high, points, quad.Legendre{}, 1)
+	return quad.Fixed(f, low, high, points, quad.Legendre{}, 0)
 }
 
 // cosines is the integral of cosᵏ from −π/2 to π/2.

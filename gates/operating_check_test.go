@@ -1,6 +1,8 @@
 package gates_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +29,7 @@ func coins() chart {
 func TestAWrongTableIsNoticed(t *testing.T) {
 	c := coins()
 	right := c.render(c.simulate(t, 0, fullFiles))
-	values := [][][]value{c.simulate(t, fullFiles, shortFiles)}
+	values := [][][]value{c.simulate(t, fullFiles, 3*shortFiles)}
 	simulated := c.render(values[0])
 	numbers := number.FindAllString(right, -1)
 	if len(numbers) != 4 {
@@ -49,6 +51,33 @@ func TestAWrongTableIsNoticed(t *testing.T) {
 		"mean pairs too low": {change(1, "5.00"), "5.00 is stated"},
 	} {
 		problems := strings.Join(compareTables(tt.stated, simulated, []chart{c}, values), "\n")
+		if tt.want == "" && problems != "" || !strings.Contains(problems, tt.want) {
+			t.Errorf("%s: %q, want …%s…", name, problems, tt.want)
+		}
+	}
+}
+
+// Numbers that are each a little off, in the same direction, are noticed by their mean.
+func TestAWrongColumnIsNoticed(t *testing.T) {
+	c := chart{title: "**Coins**.", columns: []string{"coin", "red", "mean pairs"}}
+	for i := range 12 {
+		coin := coins().lines[0]
+		coin.label = fmt.Sprint("coin ", i)
+		sc := *coin.cells[0].of
+		sc.name = coin.label
+		coin.cells[0].of, coin.cells[1].of = &sc, &sc
+		c.lines = append(c.lines, coin)
+	}
+	values := [][][]value{c.simulate(t, fullFiles, shortFiles)}
+	for name, tt := range map[string]struct{ red, pairs, want string }{
+		"as it is":           {"20.00", "8.00", ""},
+		"a little off":       {"18.00", "8.20", ""},
+		"a rate too low":     {"5.00", "8.00", "red: 5.00 is the mean"},
+		"a rate too high":    {"40.00", "8.00", "red: 40.00 is the mean"},
+		"mean pairs too low": {"20.00", "6.50", "mean pairs: 6.50 is the mean"},
+	} {
+		stated := slices.Repeat([]string{"| " + tt.red, "| " + tt.pairs}, len(c.lines))
+		problems := strings.Join(contradictions(stated, []chart{c}, values), "\n")
 		if tt.want == "" && problems != "" || !strings.Contains(problems, tt.want) {
 			t.Errorf("%s: %q, want …%s…", name, problems, tt.want)
 		}

@@ -17,9 +17,10 @@ import (
 )
 
 const (
-	// fullFiles are the files behind each number of the page, shortFiles those of the test
-	// that checks it, which are others.
-	fullFiles, shortFiles = 2000, 40
+	// fullFiles are the files behind each number of the page, shortFiles and costlyFiles those of the test
+	// that checks it, which are others. They show what is wrong with one number if it is far off, and with
+	// all lines of a table if it is a little off.
+	fullFiles, shortFiles, costlyFiles = 2000, 20, 4
 	// wrongly is the chance that the check fails though every number of the page has the
 	// true value of its simulation, over all numbers. Files are drawn from fixed seeds, so
 	// that only a change of what is drawn takes this chance.
@@ -55,7 +56,7 @@ func TestOperatingCharacteristics(t *testing.T) {
 		case *gates.Full:
 			n = c.stated()
 		case c.costly:
-			n /= 4
+			n = costlyFiles
 		}
 		values[i] = c.simulate(t, first, n)
 		tables[c.title] = c.render(values[i])
@@ -244,26 +245,53 @@ func compareTables(stated, simulated string, charts []chart, values [][][]value)
 }
 
 // contradictions compares the stated numbers, in their order, with simulations of the same
-// cells.
+// cells, and the mean of each column with that of its simulations.
 func contradictions(stated []string, charts []chart, values [][][]value) []string {
 	var problems []string
-	all := len(stated)
+	level := wrongly / 2 / float64(len(stated)) // there are fewer columns than numbers
 	for n, c := range charts {
+		columns := make([]column, len(c.columns)-1)
 		for i, l := range c.lines {
 			for k, cell := range l.cells {
 				text := strings.TrimPrefix(stated[0], "| ")
 				stated = stated[1:]
 				x, err := strconv.ParseFloat(text, 64)
 				v := values[n][i][k]
-				if err != nil || !v.agrees(x, c.stated(), wrongly/float64(all)) {
+				if err != nil || !v.agrees(x, c.stated(), level) {
 					problems = append(problems, fmt.Sprintf("%s, %s: %s is stated, but %d other files give %.2f", l.label, c.columns[k+1], text,
 						len(v.of), v.number()))
 				}
 				if !cell.bound.holds(x) {
 					problems = append(problems, fmt.Sprintf("%s, %s: %s is stated, but %s is promised", l.label, c.columns[k+1], text, cell.bound))
 				}
+				columns[k].add(cell.of, x, v)
+			}
+		}
+		for k, all := range columns {
+			if x, v := all.mean(); !v.agrees(x, len(all.of)*c.stated(), level) {
+				problems = append(problems, fmt.Sprintf("%s: %.2f is the mean of what is stated, but %d other files give %.2f", c.columns[k+1], x,
+					len(v.of), v.number()))
 			}
 		}
 	}
 	return problems
 }
+
+// column is what is stated and what is simulated of the lines of a table, each scenario once. Lines of different
+// true values spread less together than files that are all alike, which agrees assumes: a column is refused more rarely than at its level.
+type column struct {
+	of     []*scenario
+	stated float64
+	value  value
+}
+
+func (c *column) add(of *scenario, stated float64, v value) {
+	if slices.Contains(c.of, of) || len(c.of) > 0 && v.mean != c.value.mean {
+		return
+	}
+	c.of, c.stated = append(c.of, of), c.stated+stated
+	v.of = slices.Concat(c.value.of, v.of)
+	c.value = v
+}
+
+func (c *column) mean() (float64, value) { return c.stated / float64(len(c.of)), c.value }
