@@ -114,7 +114,7 @@ func TestStoresKeepWhatTheyAreGiven(t *testing.T) {
 func TestConcurrentWritersLoseNothing(t *testing.T) {
 	for name, location := range map[string]string{"directory": t.TempDir(), "branch": "git:" + bare(t)} {
 		t.Run(name, func(t *testing.T) {
-			const writers = 10
+			const writers = 5
 			var wg sync.WaitGroup
 			errs := make([]error, writers)
 			for i := range writers {
