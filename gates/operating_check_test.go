@@ -29,7 +29,7 @@ func coins() chart {
 func TestAWrongTableIsNoticed(t *testing.T) {
 	c := coins()
 	right := c.render(c.simulate(t, 0, fullFiles))
-	values := [][][]value{c.simulate(t, fullFiles, 3*shortFiles)}
+	values := [][][]value{c.simulate(t, fullFiles, 60)}
 	simulated := c.render(values[0])
 	numbers := number.FindAllString(right, -1)
 	if len(numbers) != 4 {
@@ -68,7 +68,7 @@ func TestAWrongColumnIsNoticed(t *testing.T) {
 		coin.cells[0].of, coin.cells[1].of = &sc, &sc
 		c.lines = append(c.lines, coin)
 	}
-	values := [][][]value{c.simulate(t, fullFiles, shortFiles)}
+	values := [][][]value{c.simulate(t, fullFiles, 20)}
 	for name, tt := range map[string]struct{ red, pairs, want string }{
 		"as it is":           {"20.00", "8.00", ""},
 		"a little off":       {"18.00", "8.20", ""},

@@ -20,7 +20,7 @@ const (
 	// fullFiles are the files behind each number of the page, shortFiles and costlyFiles those of the test
 	// that checks it, which are others. They show what is wrong with one number if it is far off, and with
 	// all lines of a table if it is a little off.
-	fullFiles, shortFiles, costlyFiles = 2000, 20, 4
+	fullFiles, shortFiles, costlyFiles = 2000, 40, 5
 	// wrongly is the chance that the check fails though every number of the page has the
 	// true value of its simulation, over all numbers. Files are drawn from fixed seeds, so
 	// that only a change of what is drawn takes this chance.
