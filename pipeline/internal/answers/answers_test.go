@@ -118,7 +118,7 @@ func TestEnds(t *testing.T) {
 }
 
 // TestQuote: what is shown of a divergence comes from the records of both launches, from shortly
-// before the place.
+// before the place. Each file is read once, whatever the number of divergences.
 func TestQuote(t *testing.T) {
 	long := strings.Repeat("w ", 100)
 	base, head := cell("base", prompts(long, "y"), prompts(long, "y")), cell("head", prompts(long, "n"), prompts(long, "n"))
@@ -128,15 +128,24 @@ func TestQuote(t *testing.T) {
 	}
 	texts := map[string][]record.Request{"base-1": prompts(long, "y"), "base-2": prompts(long, "y"), "head-1": prompts(long, "n"),
 		"head-2": prompts(long, "n")}
+	twice := &doc.Answers[0].Divergences
+	*twice = append(*twice, *twice...)
+	opened := map[string]int{}
 	answers.Quote(doc, func(path string) (io.ReadCloser, error) {
+		opened[path]++
 		var b bytes.Buffer
 		err := record.Write(&b, record.Header{}, record.Run{Requests: record.ListOf(texts[path]...)}, nil)
 		return io.NopCloser(&b), err
 	})
-	if len(doc.Answers[0].Divergences) != 1 {
+	if len(*twice) != 2 || (*twice)[0] != (*twice)[1] {
 		t.Fatalf("%+v", doc.Answers[0])
 	}
-	d := doc.Answers[0].Divergences[0]
+	for path, n := range opened {
+		if n != 1 {
+			t.Errorf("%s is opened %d times", path, n)
+		}
+	}
+	d := (*twice)[0]
 	if d.Prompt != 1 || d.Token != 1 || d.Heads != 2 || d.Bases != 0 || !strings.HasSuffix(d.BaseText, "w y") ||
 		!strings.HasSuffix(d.HeadText, "w n") || len(d.BaseText) > 50 {
 		t.Errorf("%+v", d)

@@ -18,19 +18,39 @@ const (
 )
 
 // Quote adds prompts and answers to the divergences of a document, from the records of its runs. It
-// skips what cannot be read, because it decides nothing.
+// skips what cannot be read, because it decides nothing. Each file of records is read once.
 func Quote(doc *result.Document, open func(path string) (io.ReadCloser, error)) {
+	wanted := map[string]map[int]bool{} // prompts by file
+	eachDivergence(doc, func(d *result.Divergence, base, head string) {
+		for _, path := range []string{base, head} {
+			if wanted[path] == nil {
+				wanted[path] = map[int]bool{}
+			}
+			wanted[path][d.Prompt] = true
+		}
+	})
+	found := map[string]map[int]record.Answer{}
+	for path, prompts := range wanted {
+		found[path] = answersTo(path, prompts, open)
+	}
+	eachDivergence(doc, func(d *result.Divergence, base, head string) {
+		was, ok := found[base][d.Prompt]
+		is, also := found[head][d.Prompt]
+		if ok && also {
+			d.BaseText, d.HeadText = excerpts(was.Text, is.Text)
+			d.Ask = tail(is.Ask, quoteAsk)
+		}
+	})
+}
+
+// eachDivergence calls do for each divergence with the files that hold its answers, "" where there is none.
+func eachDivergence(doc *result.Document, do func(d *result.Divergence, base, head string)) {
 	for i := range doc.Answers {
 		a := &doc.Answers[i]
 		base, head := cellOf(doc, a.Benchmark, a.Base), cellOf(doc, a.Benchmark, a.Head)
 		for k := range a.Divergences {
 			d := &a.Divergences[k]
-			was, ok := answerTo(base, d.Against, d.Prompt, open)
-			is, also := answerTo(head, d.Repeat, d.Prompt, open)
-			if ok && also {
-				d.BaseText, d.HeadText = excerpts(was.Text, is.Text)
-				d.Ask = tail(is.Ask, quoteAsk)
-			}
+			do(d, recordsOf(base, d.Against), recordsOf(head, d.Repeat))
 		}
 	}
 }
@@ -46,22 +66,31 @@ func cellOf(doc *result.Document, benchmark, hash string) *result.Cell {
 	return &result.Cell{}
 }
 
-// answerTo returns the answer to a prompt in a repeat.
-func answerTo(cell *result.Cell, repeat, prompt int, open func(string) (io.ReadCloser, error)) (record.Answer, bool) {
+// recordsOf returns the path of the records of a repeat, "" if there are none.
+func recordsOf(cell *result.Cell, repeat int) string {
 	for _, r := range cell.Current() {
-		if r.Pair() != repeat || r.Status != result.RunOK || r.Records == "" {
-			continue
+		if r.Pair() == repeat && r.Status == result.RunOK && r.Records != "" {
+			return r.Records
 		}
-		file, err := open(r.Records)
-		if err != nil {
-			return record.Answer{}, false
-		}
-		found, err := record.ReadAnswers(file, map[int]bool{prompt: true})
-		_ = file.Close() // only read
-		a, ok := found[prompt]
-		return a, ok && err == nil
 	}
-	return record.Answer{}, false
+	return ""
+}
+
+// answersTo returns the answers to some prompts in a file of records, none if it cannot be read.
+func answersTo(path string, prompts map[int]bool, open func(string) (io.ReadCloser, error)) map[int]record.Answer {
+	if path == "" {
+		return nil
+	}
+	file, err := open(path)
+	if err != nil {
+		return nil
+	}
+	found, err := record.ReadAnswers(file, prompts)
+	_ = file.Close() // only read
+	if err != nil {
+		return nil
+	}
+	return found
 }
 
 // excerpts returns excerpts of two texts, from shortly before their first difference.
