@@ -377,7 +377,7 @@ func write(w http.ResponseWriter, events []sentEvent) {
 // its requests or is as slow as its text is, whatever else it sends; one that does its work is not.
 func TestCheatingHeads(t *testing.T) {
 	if testing.Short() {
-		t.Skip("launches 54 servers")
+		t.Skip("launches 36 servers")
 	}
 	names := []string{"base"}
 	for name := range cheats {
@@ -476,7 +476,7 @@ benchmark "b" {
   }
 
   repeat {
-    max = 3
+    max = 2
   }
 
   limits {
