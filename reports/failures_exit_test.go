@@ -1,20 +1,30 @@
-package reports
+package reports_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
 )
+
+// sectionOf returns a section of a report, an empty one for none.
+func sectionOf(doc *result.Document, id string) model.Section {
+	for _, s := range reports.Build(doc, reports.Options{}).Sections {
+		if s.ID == id {
+			return s
+		}
+	}
+	return model.Section{}
+}
 
 // How a process ended is said once, whether the launcher says "1" or "exit status 1".
 func TestExitIsSaidOnce(t *testing.T) {
 	for exit, want := range map[string]string{"exit status 3": "exit status 3", "3": "exit 3", "killed": "exit killed"} {
-		var b strings.Builder
-		for _, span := range (&failureGroup{failure: &result.Failure{Phase: "ready", Exit: exit}}).note() {
-			b.WriteString(span.Text)
-		}
-		if text := b.String(); !strings.Contains(text, want) || strings.Contains(text, "exit exit") {
+		doc := &result.Document{Launches: []result.Launch{{Target: "server.vllm.a", Repeat: 1, Failure: &result.Failure{Phase: "ready", Exit: exit}}}}
+		text := model.Join(" ", sectionOf(doc, "failures").Notes...).String()
+		if !strings.Contains(text, want) || strings.Contains(text, "exit exit") {
 			t.Errorf("%s: %q", exit, text)
 		}
 	}
@@ -31,13 +41,7 @@ func TestRepeatOfAFailedLaunch(t *testing.T) {
 			{Repeat: 2, Status: result.RunFailed}, {Repeat: 3, Status: result.RunVoid}, {Repeat: 1001, Replaces: 3, Status: result.RunFailed},
 		}}}}},
 	}
-	var b strings.Builder
-	for _, g := range (&view{doc: doc}).failureGroups() {
-		for _, span := range g.note() {
-			b.WriteString(span.Text)
-		}
-	}
-	if !strings.Contains(b.String(), "(repeat 2, 3 again)") {
-		t.Errorf("%s", &b)
+	if text := model.Join(" ", sectionOf(doc, "failures").Notes...).String(); !strings.Contains(text, "(repeat 2, 3 again)") {
+		t.Errorf("%s", text)
 	}
 }

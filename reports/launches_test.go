@@ -1,11 +1,11 @@
-package reports
+package reports_test
 
 import (
 	"bytes"
-	"maps"
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -29,24 +29,12 @@ func TestEnvironmentOfLaunches(t *testing.T) {
 		}}}},
 	}
 	var b bytes.Buffer
-	if err := Text(&b, doc, Options{}); err != nil {
+	if err := reports.Text(&b, doc, reports.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"40,960", "70.0 GiB", "30.0 µs", "90.0 µs", "15.0 s", "Start-up by phase", "4.25 s", "6.50 s"} {
 		if !strings.Contains(strings.ReplaceAll(b.String(), "\u00a0", " "), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
-	}
-}
-
-// Repeats that measured void runs again stand after the planned ones on an axis.
-func TestPlacesOfRepeats(t *testing.T) {
-	var launches []result.Launch
-	for _, n := range []int{1, 1, 2, 3, 1001, 1002, 1002} {
-		launches = append(launches, result.Launch{Repeat: n})
-	}
-	want := map[int]int{1: 1, 2: 2, 3: 3, 1001: 4, 1002: 5}
-	if got := places(launches); !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"strings"
@@ -28,7 +28,9 @@ func TestLimitTexts(t *testing.T) {
 			"≥ 500 req/s", humanize.None},
 		{result.Decision{}, humanize.None, humanize.None, humanize.None},
 	} {
-		value, limit, headroom := limitTexts(&tt.d)
+		tt.d.Kind = result.KindAssert
+		_, cells := verdictTable(t, tt.d)
+		value, limit, headroom := cells[headColumn], cells[marginColumn], cells[changeColumn]
 		if strings.TrimSuffix(value, ".00") != strings.TrimSuffix(tt.value, ".00") || limit != tt.limit || headroom != tt.headroom {
 			t.Errorf("%+v: %q %q %q, want %q %q %q", tt.d, value, limit, headroom, tt.value, tt.limit, tt.headroom)
 		}

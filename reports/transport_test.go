@@ -1,4 +1,4 @@
-package reports
+package reports_test
 
 import (
 	"strings"
@@ -27,7 +27,7 @@ func TestTransports(t *testing.T) {
 			{Hash: "c", Target: "server.vllm.one", Runs: []result.Run{{Status: result.RunOK}}},
 		}}},
 	}
-	s := newView(doc, Options{}).transports()
+	s := sectionOf(doc, "transports")
 	if got := s.Title.String(); got != "KV transfer: proved in 4 of 6 runs" || s.Folded {
 		t.Errorf("title %q, folded %t", got, s.Folded)
 	}
@@ -47,7 +47,7 @@ func TestTransports(t *testing.T) {
 		t.Errorf("rows\n%s\nwant\n%s", strings.Join(rows, "\n"), strings.Join(want, "\n"))
 	}
 	doc.Benchmarks[0].Cells = doc.Benchmarks[0].Cells[2:]
-	if s := newView(doc, Options{}).transports(); len(s.Tables[0].Rows) > 0 {
+	if s := sectionOf(doc, "transports"); len(s.Tables) > 0 {
 		t.Error("a section without a transfer")
 	}
 }
