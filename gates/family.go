@@ -48,6 +48,9 @@ type Comparison struct {
 	// Step is the step of the last printed digit, in the unit of the values. 0 derives it from
 	// their decimal digits.
 	Step float64
+	// Unrounded is set if all digits of the values were measured: equal ones are then equal, and not
+	// rounded.
+	Unrounded bool
 	// Clusters is the error of the mean difference over parts of the work, zero if pairs share
 	// nothing.
 	Clusters Clusters

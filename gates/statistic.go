@@ -82,7 +82,7 @@ func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 		if err == nil && c.Between > 0 {
 			x.Clusters = c.amongBlocks(x.repeats, x.Differences)
 		}
-		if err == nil {
+		if err == nil && !c.Unrounded {
 			x.Rounding = roundingOfSides(c.Metric, c.Step, base, head)
 		}
 		return x, base, head, err
@@ -100,7 +100,7 @@ func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 	}
 	x.Floor = roundingOf(c.Metric.Scale, base, head)
 	switch {
-	case err != nil:
+	case err != nil || c.Unrounded:
 	case c.test().Design == Unpaired:
 		x.Rounding = roundingOfSides(c.Metric, c.Step, base, head)
 	default:

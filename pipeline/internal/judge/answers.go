@@ -7,6 +7,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/answers"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -14,12 +15,20 @@ import (
 func measured(c *gates.Comparison, doc *result.Document, benchmark string, base, head *result.Cell) {
 	if !c.Metric.Mutual {
 		c.Pairs, c.Voided, c.VoidedBase = pairs(c.Metric, base, head), voided(c.Metric, base, head), voidedBase(c.Metric, base, head)
-		c.Step = printedStep(c.Metric, base, head)
+		setDigits(c, base, head)
 		return
 	}
 	c.Relative = answers.Relative(answersOf(doc, benchmark, base, head), c.Metric.ID)
 	all := c.Relative.All()
 	c.Pairs, c.Clusters = all.Pairs, all.Clusters
+}
+
+// setDigits sets what is known of the digits of a comparison's values. Our own load generator measures all of them.
+func setDigits(c *gates.Comparison, cells ...*result.Cell) {
+	c.Step = printedStep(c.Metric, cells...)
+	c.Unrounded = c.Step == 0 && !slices.ContainsFunc(cells, func(cell *result.Cell) bool {
+		return cell.Work[comparability.Tool] != comparability.OwnTool
+	})
 }
 
 // printedStep returns the smallest step of the last digit with which imported values of a metric were printed, 0 if no

@@ -103,7 +103,7 @@ func (c *collector) prediction(g plan.Gate, cmp plan.Comparison, m metric.Metric
 	for _, p := range w.Points {
 		out.Unpaired.Base = append(out.Unpaired.Base, p.Value)
 	}
-	out.Step = printedStep(m, head)
+	setDigits(&out, head)
 	value, measured := GeoMeans(head)[m.ID]
 	out.Invalid = unsoundHead(g.Terms, m, head, measured)
 	switch {

@@ -225,7 +225,8 @@ func (v *verifier) stored(d judged) {
 	}
 	m, _ := v.doc.Metric(d.Metric)
 	c := v.comparison(d, m)
-	c.Test, c.Unpaired, c.Step = gates.Prediction, &gates.Samples{Base: d.Sessions}, printedStep(m, head)
+	c.Test, c.Unpaired = gates.Prediction, &gates.Samples{Base: d.Sessions}
+	setDigits(&c, head)
 	value, measured := GeoMeans(head)[m.ID]
 	c.Invalid = cmp.Or(c.Invalid, unsoundHead(d.gate.Terms, m, head, measured))
 	if measured {
