@@ -148,3 +148,17 @@ func TestWrongRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestOrigin: a line of a written file is named by the flags that it comes from.
+func TestOrigin(t *testing.T) {
+	r := ab.Request{HeadArgs: []string{"--block-size=32"}}
+	for line, want := range map[string]string{
+		`  margin    = "5%"`: "--margin", "    rate = [2, 2]": "--rate", "  budget {": "--budget", "    max = 12": "--repeats",
+		"  args       = { block_size = each.value }": "--arg and --head-arg", "    block_size = each.value": "--arg and --head-arg",
+		`  model      = "m"`: "--model", "  }": "", `gate "latency" {`: "", "": "",
+	} {
+		if got := r.Origin(line); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}

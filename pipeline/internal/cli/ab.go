@@ -28,6 +28,10 @@ const abFile = "ab.pipeline.hcl"
 // maxABNumber bounds numbers for which the language has narrower limits.
 const maxABNumber = 1_000_000
 
+// The least numbers with which the gate that the command writes can decide: a median needs 20 requests, a test two repeats,
+// and a time between tokens two tokens.
+const leastABRequests, leastABRepeats, leastABOutput = 20, 2, 2
+
 type abFlags struct {
 	request ab.Request
 	gpus    int
@@ -60,9 +64,9 @@ func (a *app) abCommand() *cobra.Command {
 	described.StringSliceVar(&r.Concurrency, "concurrency", nil,
 		"`users` who wait for their answers, several with commas between (8 unless set)")
 	described.Var(bounded{&r.InputLen, 1, maxABNumber}, "input-len", "length of prompts in `tokens`")
-	described.Var(bounded{&r.OutputLen, 1, maxABNumber}, "output-len", "length of answers in `tokens`")
-	described.Var(bounded{&r.Requests, 1, maxABNumber}, "requests", "`number` of requests of one run")
-	described.Var(bounded{&r.Repeats, 1, config.MaxRepeats}, "repeats",
+	described.Var(bounded{&r.OutputLen, leastABOutput, maxABNumber}, "output-len", "length of answers in `tokens`")
+	described.Var(bounded{&r.Requests, leastABRequests, maxABNumber}, "requests", "`number` of requests of one run")
+	described.Var(bounded{&r.Repeats, leastABRepeats, config.MaxRepeats}, "repeats",
 		"largest `number` of launches of each side; a clear result ends the run earlier")
 	described.Var(bounded{&f.gpus, 0, maxABNumber}, "gpus", "`number` of GPUs of each server (0 for llama.cpp and openai unless set)")
 	described.StringArrayVar(&r.Args, "arg", nil, "argument of both servers, `name=value` (repeatable)")
@@ -134,6 +138,7 @@ func (a *app) ab(ctx context.Context, f abFlags) error {
 		return exit(exitUsage, err)
 	}
 	a.passToken()
+	a.origin = f.request.Origin
 	run := f.run
 	run.config.text = &lang.Text{Name: name, Bytes: text}
 	run.post.command, run.answer = f.request.Command, true

@@ -216,6 +216,8 @@ type app struct {
 	tests gates.Tests
 	// tools are the tools whose results can be read.
 	tools convert.Tools
+	// origin returns the flags from which a line of a file comes that a command wrote, nil for files of people.
+	origin func(line string) string
 	// redact masks secrets of the environment and of each file read.
 	redact  *event.Redactor
 	writers []*event.Writer

@@ -93,7 +93,7 @@ func (a *app) report(cfg *lang.Config, diags hcl.Diagnostics) error {
 	if len(diags) == 0 {
 		return nil
 	}
-	if err := diag.Text(a.Err, sources(cfg), diags, diag.Options{Color: a.color(), Width: a.Width()}); err != nil {
+	if err := diag.Text(a.Err, sources(cfg), diags, diag.Options{Color: a.color(), Width: a.Width(), Origin: a.origin}); err != nil {
 		return exit(exitInfrastructure, err)
 	}
 	if diags.HasErrors() {

@@ -16,6 +16,9 @@ import (
 type Options struct {
 	Color bool
 	Width int // columns; 0 means 80
+	// Origin returns what a line of a generated file comes from, such as a flag, "" for unknown. Such a place is named
+	// instead of the line, which nobody wrote. It may be nil.
+	Origin func(line string) string
 }
 
 const (
@@ -34,13 +37,24 @@ func Text(w io.Writer, files map[string]*hcl.File, diags hcl.Diagnostics, opt Op
 	out := New(files, diags)
 	var b strings.Builder
 	for _, d := range out.Diagnostics {
-		newTextWriter(&b, d.Severity, opt).diagnostic(d)
+		t := newTextWriter(&b, d.Severity, opt)
+		t.origin = originOf(d, opt)
+		t.diagnostic(d)
 	}
 	fmt.Fprintf(&b, "%s, %s\n", humanize.Count(out.ErrorCount, "error"), humanize.Count(out.WarningCount, "warning"))
 	if _, err := io.WriteString(w, escape.Commands(b.String())); err != nil {
 		return fmt.Errorf("write diagnostics: %w", err)
 	}
 	return nil
+}
+
+// originOf returns what the highlighted line of a diagnostic comes from, "" for the file itself.
+func originOf(d Diagnostic, opt Options) string {
+	if opt.Origin == nil || d.Range == nil || d.Snippet == nil {
+		return ""
+	}
+	lines := strings.Split(d.Snippet.Code, "\n")
+	return opt.Origin(lines[min(max(d.Range.Start.Line-d.Snippet.StartLine, 0), len(lines)-1)])
 }
 
 // textWriter renders one diagnostic.
@@ -50,6 +64,8 @@ type textWriter struct {
 	paint func(style, s string) string
 	rule  string // "│" in the colour of the severity
 	tone  string
+	// origin is what the place comes from, "" for the file itself.
+	origin string
 }
 
 // ANSI styles (ECMA-48 select graphic rendition).
@@ -87,7 +103,7 @@ func (t *textWriter) diagnostic(d Diagnostic) {
 	if d.Range != nil {
 		t.line("")
 		t.place(d)
-		if d.Snippet != nil {
+		if d.Snippet != nil && t.origin == "" {
 			t.source(d.Snippet)
 			t.values(d.Snippet.Values)
 		}
@@ -121,10 +137,12 @@ func (t *textWriter) headline(d Diagnostic) {
 	}
 }
 
-// place writes "on FILE line N, in block:".
+// place writes "on FILE line N, in block:", or "on" what the line comes from.
 func (t *textWriter) place(d Diagnostic) {
 	where := fmt.Sprintf("on %s line %d", term.Escape(d.Range.Filename), d.Range.Start.Line)
 	switch {
+	case t.origin != "":
+		where = "on " + term.Escape(t.origin) + ":"
 	case d.Snippet == nil:
 		where += ", column " + strconv.Itoa(d.Range.Start.Column) + " (its source is not at hand)"
 	case d.Snippet.Context != "":
