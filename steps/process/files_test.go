@@ -1,4 +1,4 @@
-package process
+package process_test
 
 import (
 	"context"
@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/process"
 )
 
 // A process finds its files where their variables say, whatever the file set them to.
 func TestFiles(t *testing.T) {
 	sp := &fakeSpawner{}
 	dir := t.TempDir()
-	l := New(sp, Options{Folder: func(string) (string, error) { return dir, nil }})
-	p := process(t, l)
+	l := process.New(sp, process.Options{Folder: func(string) (string, error) { return dir, nil }})
+	p := processOf(t, l)
 	p.Env = []steps.EnvVar{{Name: "CONFIG", Value: "elsewhere"}, {Name: "A", Value: "1"}}
 	p.Files = []steps.File{{Name: "mooncake.json", EnvVar: "CONFIG", Content: []byte("{}\n")}}
 	server, err := l.Start(context.Background(), p, nil)
@@ -47,8 +48,8 @@ func TestFilesThatCannotBe(t *testing.T) {
 		"no folder": {"x", nil, "nothing says where to write them"},
 	} {
 		sp := &fakeSpawner{}
-		l := New(sp, Options{Folder: tt.folder})
-		p := process(t, l)
+		l := process.New(sp, process.Options{Folder: tt.folder})
+		p := processOf(t, l)
 		p.Files = []steps.File{{Name: tt.file, EnvVar: "X"}}
 		if _, err := l.Start(context.Background(), p, nil); err == nil || !strings.Contains(err.Error(), tt.want) || sp.child != nil {
 			t.Errorf("%s: %v", name, err)

@@ -1,33 +1,52 @@
-package process
+package process_test
 
 import (
 	"context"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/process"
 )
 
-// icyChild is a child that is held up as the test says.
-type icyChild struct {
-	*fakeChild
+// icySpawner starts children that are held up as the test says.
+type icySpawner struct {
+	fakeSpawner
 	held atomic.Value // string
 }
 
-func (c *icyChild) Capabilities() steps.ChildCapabilities {
-	look := func() string { return c.held.Load().(string) }
+func (s *icySpawner) Spawn(ctx context.Context, c steps.Command) (steps.Child, error) {
+	child, err := s.fakeSpawner.Spawn(ctx, c)
+	return icyChild{child, s}, err
+}
+
+type icyChild struct {
+	steps.Child
+	by *icySpawner
+}
+
+func (c icyChild) Capabilities() steps.ChildCapabilities {
+	look := func() string { return c.by.held.Load().(string) }
 	return steps.ChildCapabilities{Frozen: func() func() string { return look }}
 }
 
 // A pause that is over when somebody asks is seen, once.
 func TestPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		child := &icyChild{fakeChild: &fakeChild{done: make(chan struct{})}}
-		child.held.Store("")
-		ctx, cancel := context.WithCancel(t.Context())
+		sp := &icySpawner{}
+		sp.held.Store("")
+		ctx := t.Context()
+		l := process.New(sp, process.Options{})
+		server, err := l.Start(ctx, processOf(t, l), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Stop(ctx)
+		watch, cancel := context.WithCancel(ctx)
 		defer cancel()
-		paused := (&server{child: child}).watchPauses(ctx)
+		paused := server.Capabilities().WatchPauses(watch)
 		ask := func(want string) {
 			t.Helper()
 			if got, err := paused(ctx); got != want || err != nil {
@@ -36,8 +55,8 @@ func TestPauses(t *testing.T) {
 		}
 		hold := func(why string) {
 			t.Helper()
-			child.held.Store(why)
-			if err := steps.Sleep(ctx, pauseLook); err != nil {
+			sp.held.Store(why)
+			if err := steps.Sleep(ctx, 250*time.Millisecond); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -48,15 +67,20 @@ func TestPauses(t *testing.T) {
 		hold("")
 		ask("stopped")
 		ask("")
-		child.held.Store("stopped") // a moment ago
+		sp.held.Store("stopped") // a moment ago
 		ask("stopped")
 	})
 }
 
 // A system that does not say which processes are stopped is no reason to fail.
 func TestPausesUnseen(t *testing.T) {
-	paused := (&server{child: &fakeChild{}}).watchPauses(t.Context())
-	if got, err := paused(t.Context()); got != "" || err != nil {
+	l := process.New(&fakeSpawner{}, process.Options{})
+	server, err := l.Start(t.Context(), processOf(t, l), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop(t.Context())
+	if got, err := server.Capabilities().WatchPauses(t.Context())(t.Context()); got != "" || err != nil {
 		t.Errorf("paused: %q, %v", got, err)
 	}
 }

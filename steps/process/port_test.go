@@ -1,8 +1,7 @@
-package process
+package process_test
 
 import (
 	"errors"
-	"math/rand/v2"
 	"net"
 	"os/exec"
 	"runtime"
@@ -10,40 +9,61 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/process"
 )
 
-// freePort returns a port of host on which no process listens.
-func freePort(host string) (int, error) {
-	return choose(host, 1, 1, firstPort+rand.IntN(lastPort-firstPort), func(int) bool { return true })
+// The range of ports.
+const firstPort, lastPort = 20000, 31999
+
+// holdOthers keeps all ports from being handed out but count from first on.
+func holdOthers(p *process.Ports, first, count int) {
+	p.Hold(firstPort, max(first-firstPort, 1))
+	p.Hold(first+count, lastPort+1-first-count)
 }
 
-func TestChoose(t *testing.T) {
-	port, err := freePort("127.0.0.1")
+// listening listens on a port of the range, in its middle.
+func listening(t *testing.T) (taken int) {
+	t.Helper()
+	for {
+		port, release, err := new(process.Ports).TakeRow("127.0.0.1", 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		release()
+		if err != nil || port < firstPort+10 || port > lastPort-10 {
+			continue
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		return port
+	}
+}
+
+func TestTakeRow(t *testing.T) {
+	var p process.Ports
+	port, release, err := p.TakeRow("127.0.0.1", 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
+	release()
 	if port < firstPort || port > lastPort {
 		t.Errorf("port %d is not in the range", port)
 	}
-	if _, err := freePort("host.invalid"); err == nil {
+	if _, _, err := p.TakeRow("host.invalid", 1, 1); err == nil {
 		t.Error("a host that is not ours has no free port")
 	}
 }
 
-// A port on which a process listens is passed over.
-func TestChooseSkipsTaken(t *testing.T) {
-	taken, err := freePort("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: taken}).String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	got, err := choose("127.0.0.1", 1, 1, taken, func(int) bool { return true })
-	if err != nil || got == taken {
-		t.Errorf("got %d, %v, and %d is taken", got, err, taken)
+// A port on which a process listens is not given, nor is a row that has it in the middle.
+func TestRowSkipsTaken(t *testing.T) {
+	taken := listening(t)
+	for _, count := range []int{1, 3} {
+		var p process.Ports
+		holdOthers(&p, taken-count/2, count)
+		if got, _, err := p.TakeRow("127.0.0.1", count, count); err == nil {
+			t.Errorf("the row of %d from %d was given, and %d is in use", count, got, taken)
+		}
 	}
 }
 
@@ -51,7 +71,7 @@ func TestChooseSkipsTaken(t *testing.T) {
 const spacing = 300
 
 func TestPortsAreApart(t *testing.T) {
-	var p Ports
+	var p process.Ports
 	var ports []int
 	var releases []func()
 	for range 15 {
@@ -71,8 +91,10 @@ func TestPortsAreApart(t *testing.T) {
 		release()
 		release() // twice is once
 	}
-	if len(p.kept) != 0 {
-		t.Errorf("%d ports are still reserved", len(p.kept))
+	if _, release, err := p.TakeRow("127.0.0.1", 1, lastPort-firstPort-1000); err != nil {
+		t.Errorf("ports are still reserved: %v", err)
+	} else {
+		release()
 	}
 	for port := firstPort; port <= lastPort; port += spacing - 1 {
 		p.Hold(port, 1)
@@ -82,10 +104,13 @@ func TestPortsAreApart(t *testing.T) {
 	}
 }
 
+// span is a row of ports.
+type span struct{ first, count int }
+
 // A row is free in all its ports, keeps its room, and is never given twice; what is held
 // is not given either.
 func TestRows(t *testing.T) {
-	var p Ports
+	var p process.Ports
 	held := p.Hold(firstPort+1000, 5)
 	defer held()
 	kept := []span{{firstPort + 1000, 5}}
@@ -97,7 +122,7 @@ func TestRows(t *testing.T) {
 		defer release()
 		got := span{first, want.count}
 		for _, k := range kept {
-			if got.meets(k) {
+			if got.first < k.first+k.count && k.first < got.first+got.count {
 				t.Errorf("%v was given where %v is kept", got, k)
 			}
 		}
@@ -108,54 +133,42 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A port in the middle of a row that is in use rules the row out.
-func TestRowWithATakenPort(t *testing.T) {
-	taken, err := freePort("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: taken}).String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	first := max(taken-2, firstPort)
-	got, err := choose("127.0.0.1", 3, 3, first, func(port int) bool { return true })
-	if err != nil || got <= taken && taken < got+3 {
-		t.Errorf("the row from %d, %v, and %d is in use", got, err, taken)
-	}
-}
-
 // What one run of this program has taken, another does not get, until it is given back.
 func TestPortsAreTakenFromOtherRuns(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has the sockets for it")
 	}
-	var p Ports
-	first, release, err := p.TakeRow("127.0.0.1", 3, 10)
+	first, release, err := new(process.Ports).TakeRow("127.0.0.1", 3, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
+	take := func(first, count int) error {
+		var another process.Ports
+		holdOthers(&another, first, count)
+		_, release, err := another.TakeRow("127.0.0.1", count, count)
+		if err == nil {
+			release()
+		}
+		return err
+	}
 	for n := range 3 {
-		if c := claim(first+n, 1); c != nil {
+		if take(first+n, 1) == nil {
 			t.Errorf("port %d of the row can be taken by another run", n)
 		}
 	}
-	if c := claim(first-1, 2); c != nil {
+	if take(first, 4) == nil {
 		t.Error("a row that meets the other run's was given")
 	}
 	release()
-	c := claim(first-1, 4)
-	if c == nil {
-		t.Error("ports that were given back stay taken")
+	if err := take(first, 4); err != nil {
+		t.Errorf("ports that were given back stay taken: %v", err)
 	}
-	c.release()
 }
 
 // TestProbeWhileForking probes one port again and again while processes start, which hold what is open until they execute their
 // program.
 func TestProbeWhileForking(t *testing.T) {
-	first, release, err := new(Ports).TakeRow("127.0.0.1", 1, 1)
+	first, release, err := new(process.Ports).TakeRow("127.0.0.1", 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +189,7 @@ func TestProbeWhileForking(t *testing.T) {
 		})
 	}
 	for range 2000 {
-		if err := Probe(address); err != nil {
+		if err := process.Probe(address); err != nil {
 			t.Errorf("the port was in use by nobody: %v", err)
 			break
 		}
@@ -197,15 +210,15 @@ func TestProbe(t *testing.T) {
 			t.Fatal(err)
 		}
 		address := net.JoinHostPort(host, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
-		if err := Probe(address); !errors.Is(err, syscall.EADDRINUSE) {
+		if err := process.Probe(address); !errors.Is(err, syscall.EADDRINUSE) {
 			t.Errorf("%q: %v, though somebody listens", address, err)
 		}
 		_ = l.Close()
-		if err := Probe(address); err != nil {
+		if err := process.Probe(address); err != nil {
 			t.Errorf("%q: %v, though nobody listens", address, err)
 		}
 	}
-	if err := Probe("192.0.2.1:20000"); !errors.Is(err, syscall.EADDRNOTAVAIL) { // an address of documentation
+	if err := process.Probe("192.0.2.1:20000"); !errors.Is(err, syscall.EADDRNOTAVAIL) { // an address of documentation
 		t.Errorf("the address of another machine: %v", err)
 	}
 }

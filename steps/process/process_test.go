@@ -1,4 +1,4 @@
-package process
+package process_test
 
 import (
 	"bytes"
@@ -7,13 +7,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/cgroup"
+	"github.com/servegate/pipeline/steps/process"
 	"go.uber.org/goleak"
 )
 
@@ -70,9 +73,9 @@ func (c *fakeChild) end(err error) {
 	}
 }
 
-func process(t *testing.T, l *Launcher) steps.Process {
+func processOf(t *testing.T, l *process.Launcher) steps.Process {
 	t.Helper()
-	port, release, err := new(Ports).TakeRow("127.0.0.1", 1, 1)
+	port, release, err := new(process.Ports).TakeRow("127.0.0.1", 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +83,13 @@ func process(t *testing.T, l *Launcher) steps.Process {
 	return steps.Process{Name: "server.vllm.sut", Argv: []string{"vllm"}, Host: "127.0.0.1", Port: port, StopGrace: time.Hour}
 }
 
+// addressOf is where a process listens.
+func addressOf(p steps.Process) string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Port)) }
+
 func TestStopByRequest(t *testing.T) {
 	sp := &fakeSpawner{}
-	l := New(sp, Options{})
-	p := process(t, l)
+	l := process.New(sp, process.Options{})
+	p := processOf(t, l)
 	p.StopSignal = "INT"
 	var log bytes.Buffer
 	server, err := l.Start(context.Background(), p, &log)
@@ -118,8 +124,8 @@ func TestStopByKill(t *testing.T) {
 		"ctx is over": {grace: time.Hour, cancel: true},
 	} {
 		sp := &fakeSpawner{deaf: true}
-		l := New(sp, Options{})
-		p := process(t, l)
+		l := process.New(sp, process.Options{})
+		p := processOf(t, l)
 		p.StopGrace = tt.grace
 		server, err := l.Start(context.Background(), p, nil)
 		if err != nil {
@@ -141,8 +147,8 @@ func TestStopByKill(t *testing.T) {
 
 func TestStopOfWhatHasEnded(t *testing.T) {
 	sp := &fakeSpawner{}
-	l := New(sp, Options{})
-	server, err := l.Start(context.Background(), process(t, l), nil)
+	l := process.New(sp, process.Options{})
+	server, err := l.Start(context.Background(), processOf(t, l), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +164,8 @@ func TestStopOfWhatHasEnded(t *testing.T) {
 
 func TestStopFails(t *testing.T) {
 	sp := &fakeSpawner{undead: true}
-	l := New(sp, Options{KillWait: time.Millisecond})
-	p := process(t, l)
+	l := process.New(sp, process.Options{KillWait: time.Millisecond})
+	p := processOf(t, l)
 	p.StopGrace = time.Millisecond
 	server, err := l.Start(context.Background(), p, nil)
 	if err != nil {
@@ -172,13 +178,13 @@ func TestStopFails(t *testing.T) {
 
 func TestPortStaysTaken(t *testing.T) {
 	sp := &fakeSpawner{}
-	l := New(sp, Options{PortWait: 20 * time.Millisecond, Poll: time.Millisecond})
-	p := process(t, l)
+	l := process.New(sp, process.Options{PortWait: 20 * time.Millisecond, Poll: time.Millisecond})
+	p := processOf(t, l)
 	server, err := l.Start(context.Background(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	daemon, err := net.Listen("tcp", hostPort(p))
+	daemon, err := net.Listen("tcp", addressOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,14 +197,14 @@ func TestPortStaysTaken(t *testing.T) {
 // A server that is not in the group of what starts it has its grace to let go of the port.
 func TestServerApart(t *testing.T) {
 	sp := &fakeSpawner{}
-	l := New(sp, Options{PortWait: time.Nanosecond, Poll: time.Millisecond})
-	p := process(t, l)
+	l := process.New(sp, process.Options{PortWait: time.Nanosecond, Poll: time.Millisecond})
+	p := processOf(t, l)
 	p.Apart = true
 	server, err := l.Start(context.Background(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	still, err := net.Listen("tcp", hostPort(p))
+	still, err := net.Listen("tcp", addressOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,18 +222,18 @@ func TestServerApart(t *testing.T) {
 
 func TestStartFails(t *testing.T) {
 	sp := &fakeSpawner{err: errors.New("no such program")}
-	l := New(sp, Options{})
-	p := process(t, l)
+	l := process.New(sp, process.Options{})
+	p := processOf(t, l)
 	if _, err := l.Start(context.Background(), p, nil); err == nil || err.Error() != "server.vllm.sut: no such program" {
 		t.Errorf("spawner fails: %v", err)
 	}
 	sp.err = nil
-	other, err := net.Listen("tcp", hostPort(p))
+	other, err := net.Listen("tcp", addressOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if _, err := l.Start(context.Background(), p, nil); !errors.Is(err, ErrPortInUse) || sp.child != nil {
+	if _, err := l.Start(context.Background(), p, nil); !errors.Is(err, process.ErrPortInUse) || sp.child != nil {
 		t.Errorf("port in use: %v", err)
 	}
 	p.Port = 0
@@ -237,7 +243,7 @@ func TestStartFails(t *testing.T) {
 }
 
 func TestAttached(t *testing.T) {
-	a := NewAttached("http://h:1")
+	a := process.NewAttached("http://h:1")
 	if err := a.Stop(context.Background()); err != nil || a.BaseURL() != "http://h:1" || a.ExitState() != "running" {
 		t.Errorf("%v, %s, %s", err, a.BaseURL(), a.ExitState())
 	}
@@ -264,24 +270,27 @@ func TestStarved(t *testing.T) {
 	write("groups/session/memory.events", "oom 0\noom_kill 0\n")
 	write("groups/limited/memory.events", "oom 3\noom_kill 3\n")
 	write("groups/limited/memory.max", "2147483648\n")
-	spawner := &fakeSpawner{}
-	l := New(spawner, Options{System: cgroup.System{Proc: filepath.Join(dir, "proc"), Groups: filepath.Join(dir, "groups")}})
-	s, err := l.Start(t.Context(), process(t, l), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	of := s.(*server)
-	if got := of.starved(t.Context()); got != "" {
-		t.Errorf("at the start: %s", got)
-	}
-	write("proc/42/cgroup", "0::/limited\n")
-	of.groups.look()
-	write("groups/limited/memory.events", "oom 4\noom_kill 4\n")
-	if got, want := of.starved(t.Context()),
-		"a process was killed by the memory limit of its cgroup (/limited, memory.max 2.0 GiB)"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		spawner := &fakeSpawner{}
+		l := process.New(spawner, process.Options{System: cgroup.System{Proc: filepath.Join(dir, "proc"), Groups: filepath.Join(dir, "groups")}})
+		s, err := l.Start(t.Context(), processOf(t, l), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		starved := s.Capabilities().Starved
+		if got := starved(t.Context()); got != "" {
+			t.Errorf("at the start: %s", got)
+		}
+		write("proc/42/cgroup", "0::/limited\n")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		write("groups/limited/memory.events", "oom 4\noom_kill 4\n")
+		if got, want := starved(t.Context()),
+			"a process was killed by the memory limit of its cgroup (/limited, memory.max 2.0 GiB)"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
