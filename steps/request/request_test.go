@@ -1,20 +1,27 @@
-package request
+package request_test
 
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/request"
 	"github.com/zclconf/go-cty/cty"
 	"go.uber.org/goleak"
 )
@@ -24,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func object(url string, attrs map[string]cty.Value, attempts int64) steps.Object {
 	o := steps.Object{Attrs: map[string]cty.Value{
 		"url": cty.StringVal(url), "method": cty.StringVal("GET"),
-		"timeout": cty.NumberIntVal(DefaultTimeout.Nanoseconds()),
+		"timeout": cty.NumberIntVal(request.DefaultTimeout.Nanoseconds()),
 	}}
 	maps.Copy(o.Attrs, attrs)
 	if attempts > 0 {
@@ -35,12 +42,21 @@ func object(url string, attrs map[string]cty.Value, attempts int64) steps.Object
 	return o
 }
 
-// action whose clock stands still and whose waits take no time.
-func action(waits *int) *Action {
-	a := New()
-	a.now = func() time.Time { return time.Time{} }
-	a.wait = func(ctx context.Context, _ time.Duration) error { *waits++; return ctx.Err() }
-	return a
+// run runs a step by a clock that waits pass at once, and returns how long it took. Its server is outside of that
+// clock, and the action keeps no connections.
+func run(t *testing.T, ctx context.Context, env steps.ActionEnv, obj steps.Object) (got map[string]string, took time.Duration, err error) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		began := time.Now()
+		got, err = request.New().Run(ctx, env, obj)
+		took = time.Since(began)
+	})
+	return got, took, err
+}
+
+// ask asks an address once.
+func ask(url string, attrs map[string]cty.Value) (map[string]string, error) {
+	return request.New().Run(context.Background(), steps.ActionEnv{}, object(url, attrs, 0))
 }
 
 func TestRun(t *testing.T) {
@@ -98,7 +114,7 @@ func TestRun(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			asked, waits, last := 0, 0, ""
+			asked, last := 0, ""
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				answer := tt.answers[min(asked, len(tt.answers)-1)]
 				asked++
@@ -120,15 +136,15 @@ func TestRun(t *testing.T) {
 			obj.Attrs["headers"] = cty.MapVal(map[string]cty.Value{"Authorization": cty.StringVal("Bearer k").WithMarks(
 				cty.NewValueMarks("sensitive"))})
 			var log bytes.Buffer
-			got, err := action(&waits).Run(context.Background(), steps.ActionEnv{Log: &log}, obj)
+			got, took, err := run(t, context.Background(), steps.ActionEnv{Log: &log}, obj)
 			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
 				t.Fatalf("got %v, want %q", err, tt.err)
 			}
 			if diff := cmp.Diff(tt.want, got); tt.err == "" && diff != "" {
 				t.Error(diff)
 			}
-			if asked != tt.asked || waits != asked-1 {
-				t.Errorf("asked %d times with %d waits, want %d", asked, waits, tt.asked)
+			if asked != tt.asked || took != time.Duration(asked-1)*time.Minute {
+				t.Errorf("asked %d times in %v, want %d", asked, took, tt.asked)
 			}
 			if tt.request != "" && last != tt.request {
 				t.Errorf("sent %s, want %s", last, tt.request)
@@ -146,14 +162,13 @@ func TestRun(t *testing.T) {
 func TestRunWithoutServer(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
-	waits := 0
-	_, err := action(&waits).Run(context.Background(), steps.ActionEnv{}, object(s.URL+"/?key=secret", nil, 3))
-	if err == nil || waits != 2 || strings.Contains(err.Error(), "secret") {
-		t.Errorf("%v after %d waits", err, waits)
+	_, took, err := run(t, context.Background(), steps.ActionEnv{}, object(s.URL+"/?key=secret", nil, 3))
+	if err == nil || took != 2*time.Minute || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v after %v", err, took)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := action(&waits).Run(ctx, steps.ActionEnv{}, object(s.URL, nil, 3)); !errors.Is(err, context.Canceled) {
+	if _, _, err := run(t, ctx, steps.ActionEnv{}, object(s.URL, nil, 3)); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -175,61 +190,72 @@ func TestRedirects(t *testing.T) {
 	defer s.Close()
 	encrypted := httptest.NewTLSServer(s.Config.Handler)
 	defer encrypted.Close()
-	waits := 0
-	secure := action(&waits)
-	secure.client.Transport = encrypted.Client().Transport
-	if _, err := secure.Run(context.Background(), steps.ActionEnv{}, object(encrypted.URL+"/clear", nil, 0)); err == nil ||
-		!strings.Contains(err.Error(), "302") {
-		t.Errorf("to the same host in the clear: %v", err)
+	if runtime.GOOS == "linux" { // where a variable names the trusted certificates
+		trusted := filepath.Join(t.TempDir(), "trusted.pem")
+		text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: encrypted.Certificate().Raw})
+		if err := os.WriteFile(trusted, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("SSL_CERT_FILE", trusted)
+		if _, err := ask(encrypted.URL+"/clear", nil); err == nil || !strings.Contains(err.Error(), "302") {
+			t.Errorf("to the same host in the clear: %v", err)
+		}
 	}
-	if _, err := action(&waits).Run(context.Background(), steps.ActionEnv{}, object(s.URL+"/here", nil, 0)); err != nil {
+	if _, err := ask(s.URL+"/here", nil); err != nil {
 		t.Errorf("on the same host: %v", err)
 	}
-	if _, err := action(&waits).Run(context.Background(), steps.ActionEnv{}, object(s.URL+"/away", nil, 0)); err == nil || away {
+	if _, err := ask(s.URL+"/away", nil); err == nil || away {
 		t.Errorf("to another host: %v, followed %v", err, away)
 	}
 }
 
+// found returns where a pointer leads in the answers of a server.
+func found(url, pointer string) (string, error) {
+	got, err := ask(url, map[string]cty.Value{"outputs": cty.MapVal(map[string]cty.Value{"x": cty.StringVal(pointer)})})
+	return got["x"], err
+}
+
 // The cases of RFC 6901 section 5.
-func TestLookup(t *testing.T) {
-	doc, err := decode([]byte(`{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestPointers(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8}`)
+	}))
+	defer s.Close()
 	for pointer, want := range map[string]string{
 		"/foo": `["bar","baz"]`, "/foo/0": "bar", "/": "0", "/a~1b": "1", "/c%d": "2", "/e^f": "3",
 		"/g|h": "4", "/i\\j": "5", "/k\"l": "6", "/ ": "7", "/m~0n": "8",
 	} {
-		if got, err := lookup(doc, pointer); err != nil || got != want {
+		if got, err := found(s.URL, pointer); err != nil || got != want {
 			t.Errorf("%s: got %s, %v; want %s", pointer, got, err, want)
 		}
 	}
-	if got, err := lookup(doc, ""); err != nil || !strings.HasPrefix(got, "{") {
+	if got, err := found(s.URL, ""); err != nil || !strings.HasPrefix(got, "{") {
 		t.Errorf("the whole document: %s, %v", got, err)
 	}
 	for _, pointer := range []string{"foo", "/nothing", "/foo/2", "/foo/-1", "/foo/01", "/foo/-", "/foo/0/x", "/m~n", "/m~"} {
-		if got, err := lookup(doc, pointer); err == nil {
+		if got, err := found(s.URL, pointer); err == nil {
 			t.Errorf("%s: got %s", pointer, got)
 		}
 	}
 }
 
-func FuzzLookup(f *testing.F) {
+func FuzzPointers(f *testing.F) {
 	f.Add(`{"a":[1]}`, "/a/0")
 	f.Add(`[]`, "/~1~0")
+	var body atomic.Value
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body.Load().(string)) }))
+	f.Cleanup(s.Close)
 	f.Fuzz(func(t *testing.T, text, pointer string) {
-		doc, err := decode([]byte(text))
-		if err != nil {
-			return
-		}
-		if _, err := lookup(doc, pointer); err == nil && checkPointer(pointer) != nil {
+		body.Store(text)
+		obj := object(s.URL, map[string]cty.Value{"outputs": cty.MapVal(map[string]cty.Value{"x": cty.StringVal(pointer)})}, 0)
+		if _, err := found(s.URL, pointer); err == nil && len(request.Kind().Validate(obj)) > 0 {
 			t.Errorf("pointer %q is wrong and leads somewhere", pointer)
 		}
 	})
 }
 
 func TestValidate(t *testing.T) {
-	k := Kind()
+	k := request.Kind()
 	if k.Block != "step" || k.Name != "http" || k.Doc == "" {
 		t.Errorf("%s %s", k.Block, k.Name)
 	}

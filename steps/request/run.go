@@ -20,24 +20,16 @@ import (
 const maxAnswer = 4 << 20
 
 // Action sends requests.
-type Action struct {
-	client *http.Client
-	now    func() time.Time
-	wait   func(context.Context, time.Duration) error
-}
+type Action struct{ client *http.Client }
 
 var _ steps.Action = (*Action)(nil)
 
 // New returns the action.
 func New() *Action {
-	return &Action{
-		client: &http.Client{
-			Transport:     &http.Transport{Proxy: nil, DisableKeepAlives: true},
-			CheckRedirect: sameHost,
-		},
-		now:  time.Now,
-		wait: timer.Sleep,
-	}
+	return &Action{&http.Client{
+		Transport:     &http.Transport{Proxy: nil, DisableKeepAlives: true},
+		CheckRedirect: sameHost,
+	}}
 }
 
 // sameHost follows redirects on one host only, because headers may hold secrets.
@@ -61,16 +53,16 @@ func (a *Action) Run(ctx context.Context, env steps.ActionEnv, obj steps.Object)
 		return nil, err
 	}
 	for attempt := 1; ; attempt++ {
-		started := a.now()
+		started := time.Now()
 		status, body, err := a.once(ctx, spec)
-		report(log, spec, attempt, status, err, a.now().Sub(started))
+		report(log, spec, attempt, status, err, time.Since(started))
 		if err == nil {
 			return take(body, spec.outputs)
 		}
 		if attempt >= spec.attempts || final(status) || ctx.Err() != nil {
 			return nil, err
 		}
-		if err := a.wait(ctx, spec.interval); err != nil {
+		if err := timer.Sleep(ctx, spec.interval); err != nil {
 			return nil, err
 		}
 	}
