@@ -1,18 +1,29 @@
-package page
+package page_test
 
 import (
 	"math"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 )
 
+// asset returns a file that all pages have.
+func asset(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // themes are the blocks of colours in the style sheet: light, dark and print.
 func themes(t *testing.T) []map[string]string {
 	t.Helper()
 	var out []map[string]string
-	for _, block := range regexp.MustCompile(`:root \{([^}]*)\}`).FindAllStringSubmatch(pageStyle, -1) {
+	for _, block := range regexp.MustCompile(`:root \{([^}]*)\}`).FindAllStringSubmatch(asset(t, "style.css"), -1) {
 		colours := map[string]string{}
 		for _, m := range regexp.MustCompile(`--([a-z0-9-]+): (#[0-9a-f]{3,6});`).FindAllStringSubmatch(block[1], -1) {
 			colours[m[1]] = m[2]
@@ -79,12 +90,12 @@ func TestContrast(t *testing.T) {
 // TestStyleIsClosed: the style sheet asks for nothing from elsewhere.
 func TestStyleIsClosed(t *testing.T) {
 	for _, banned := range []string{"url(", "@import", "@font-face", "http", "expression"} {
-		if strings.Contains(pageStyle, banned) {
+		if strings.Contains(asset(t, "style.css"), banned) {
 			t.Errorf("the style has %q", banned)
 		}
 	}
 	for _, banned := range []string{"innerHTML", "eval", "fetch", "import(", "http"} {
-		if strings.Contains(pageScript, banned) {
+		if strings.Contains(asset(t, "script.js"), banned) {
 			t.Errorf("the script has %q", banned)
 		}
 	}

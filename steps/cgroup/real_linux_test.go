@@ -1,4 +1,4 @@
-package cgroup
+package cgroup_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/cgroup"
 )
 
 // hungry names the variable that makes this test binary use more memory than its group may have.
@@ -36,26 +38,23 @@ func eat() {
 }
 
 // limited makes a real control group with a limit of its memory, below this test's own.
-func limited(t *testing.T, limit string) (System, string) {
+func limited(t *testing.T, limit string) (cgroup.System, string) {
 	t.Helper()
-	for _, at := range []struct {
-		root string
-		of   files
-	}{{"/sys/fs/cgroup", version2}, {"/sys/fs/cgroup/memory", version1}} {
-		group := filepath.Join(at.root, fmt.Sprintf("pipeline-test-%d", os.Getpid()))
+	for root, file := range map[string]string{"/sys/fs/cgroup": "memory.max", "/sys/fs/cgroup/memory": "memory.limit_in_bytes"} {
+		group := filepath.Join(root, fmt.Sprintf("pipeline-test-%d", os.Getpid()))
 		if os.Mkdir(group, 0o755) != nil {
 			continue
 		}
 		// A folder of another file system has no files of its own.
-		_, err := os.Stat(filepath.Join(group, at.of.limit))
-		if err == nil && os.WriteFile(filepath.Join(group, at.of.limit), []byte(limit), 0o644) == nil {
+		_, err := os.Stat(filepath.Join(group, file))
+		if err == nil && os.WriteFile(filepath.Join(group, file), []byte(limit), 0o644) == nil {
 			t.Cleanup(func() { _ = os.Remove(group) })
-			return System{}, group
+			return cgroup.System{}, group
 		}
 		_ = os.Remove(group)
 	}
 	t.Skip("no control group with a memory limit can be made here: it takes root, and a writable /sys/fs/cgroup")
-	return System{}, ""
+	return cgroup.System{}, ""
 }
 
 // TestARealLimit: the kernel kills a process at the memory limit of its group, and the group and its limit are named.
