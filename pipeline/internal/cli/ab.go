@@ -28,8 +28,8 @@ const abFile = "ab.pipeline.hcl"
 // maxABNumber bounds numbers for which the language has narrower limits.
 const maxABNumber = 1_000_000
 
-// The least numbers with which the gate that the command writes can decide: a median needs 20 requests, a test two repeats,
-// and a time between tokens two tokens.
+// leastABRequests, leastABRepeats and leastABOutput are the numbers from which the gate that the command writes can decide: a
+// median needs 20 requests, a test two repeats, and a time between tokens two tokens.
 const leastABRequests, leastABRepeats, leastABOutput = 20, 2, 2
 
 type abFlags struct {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
@@ -51,7 +52,7 @@ func otherRequests(doc *result.Document, benchmark string, base, head *result.Ce
 func (t twoCells) otherLength(m metric.Metric) (first exclusion) {
 	declared := declaredOf(t.doc, t.gate.Differ, t.base, t.head)
 	i := comparedRequests(t.doc, t.gate.Benchmark, t.base, t.head)
-	if i < 0 || !m.OfLength() || declared[comparability.Model] || comparability.Compare(t.base.Work, t.head.Work, declared).Meant() {
+	if i < 0 || !t.ofLength(m) || declared[comparability.Model] || comparability.Compare(t.base.Work, t.head.Work, declared).Meant() {
 		return first
 	}
 	for _, d := range t.doc.Requests[i].Differences {
@@ -61,6 +62,19 @@ func (t twoCells) otherLength(m metric.Metric) (first exclusion) {
 		}
 	}
 	return first
+}
+
+// ofLength reports whether a side that answers in fewer tokens has better values of a metric without being faster. More of
+// its requests are within a limit on E2EL, and its servers have capacity for more.
+func (t twoCells) ofLength(m metric.Metric) bool {
+	switch m.Group {
+	case "goodput":
+		limits := t.base.Work["goodput_slo"]
+		return strings.Contains(limits, "e2el ") && !strings.HasSuffix(limits, "e2el 0s")
+	case "capacity":
+		return true
+	}
+	return m.OfLength()
 }
 
 // comparedRequests returns the index of the comparison of two cells' requests, -1 if there is none.

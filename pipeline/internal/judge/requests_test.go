@@ -3,8 +3,11 @@ package judge
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
 )
 
 // TestOtherRequests: measured requests that show other work make every comparison of the sides invalid;
@@ -144,11 +147,20 @@ func TestShorterAnswers(t *testing.T) {
 		"the first token is as before":     {"ttft.p50", 32, result.Pass},
 		"time per token, of which fewer":   {"tpot.p50", 32, result.Pass},
 		"tokens of a second, of which few": {"output_throughput.mean", 32, result.Pass},
+		"requests within E2EL":             {"goodput.rate", 32, result.Invalid},
+		"requests within E2EL, within":     {"goodput.rate", 39, result.Pass},
+		"requests within TTFT":             {"goodput.rate", 32, result.Pass},
+		"capacity":                         {"capacity.rate", 32, result.Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession()
 			s.plan.Gates[0].Metrics = []string{tt.metric}
+			limits := steps.Goodput{TTFT: time.Second}
+			if strings.Contains(name, "E2EL") {
+				limits.E2EL = 2 * time.Second
+			}
 			for cell := range 2 {
+				s.doc.Benchmarks[0].Cells[cell].Work = comparability.OfWorkload(steps.Workload{Goodput: limits})
 				s.each(cell, func(r *result.Run) { r.Metrics[tt.metric] = r.Metrics["ttft.p50"] })
 			}
 			found := result.RequestDifference{What: result.OtherLengths, Repeat: 1, Base: 40, Head: tt.head, Text: "output tokens", Shown: true}
