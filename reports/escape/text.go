@@ -70,6 +70,9 @@ func oneLine(s string, limit int) string {
 // next returns the first character of s as it may be shown, and the number of bytes that it
 // represents.
 func next(s string) (r rune, size int) {
+	if s != "" && s[0] >= ' ' && s[0] <= '~' { // most are
+		return rune(s[0]), 1
+	}
 	if n := Sequence(s); n > 0 {
 		return dropped, n
 	}
