@@ -16,8 +16,8 @@ import (
 // chart is a table of operating characteristics.
 type chart struct {
 	title string
-	// costly charts are checked by costlyFiles.
-	costly bool
+	// checked are the files that check the chart, where those are fewer than shortFiles.
+	checked int
 	// files behind each of its numbers, where those are fewer than fullFiles.
 	files   int
 	columns []string // the first is that of the lines' labels

@@ -119,7 +119,7 @@ func (s *simulator) answers(f floorNoise, corrupt float64, repeats int) gates.Fa
 
 func answers() chart {
 	c := chart{
-		costly: true,
+		checked: fewFiles,
 		title: fmt.Sprintf("**Answers** of %d tokens: agreement (margin 1 percentage point), first divergence (0.5 tokens) and difference of "+
 			"log-probabilities (0.002 nats) in one file. "+
 			"Equal sides are judged after %s repeats, the corrupted head after 4 and 6.", answerLength, numbers(fiveLooks)),

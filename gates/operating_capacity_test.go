@@ -54,8 +54,8 @@ func readCarriers(path string) (out []carrier) {
 }
 
 func capacities() []chart {
-	set := func(title, column string, servers []carrier, files int, within, covers bound) chart {
-		c := chart{title: title, columns: []string{column, "within 2 %, %", "the interval covers, %", "probes"}, files: files, costly: true}
+	set := func(title, column string, servers []carrier, files, checked int, within, covers bound) chart {
+		c := chart{title: title, columns: []string{column, "within 2 %, %", "the interval covers, %", "probes"}, files: files, checked: checked}
 		for _, s := range servers {
 			c.lines = append(c.lines, s.line(within, covers))
 		}
@@ -66,15 +66,15 @@ func capacities() []chart {
 			"the true capacity (the median error is at most 2 % where half of them are), "+
 			"and how many 95 % intervals of single launches cover it. 300 searches each, of servers that were listed when the method was what it "+
 			"is, but for the flattest slope that it knows.",
-			"server", unseen(), 300, bound{least: 50}, bound{least: 90}),
+			"server", unseen(), 300, fewFiles, bound{least: 50}, bound{least: 90}),
 		set("**The same searches of servers that the method was not made with**, but whose mean was in sight when its last constant was "+
 			"settled, 300 each.",
-			"held-out server", heldOut(), 300, bound{least: 50}, bound{least: 93}),
+			"held-out server", heldOut(), 300, leastFiles, bound{least: 50}, bound{least: 93}),
 		set("**The same searches of the servers that the method was made with**, 200 each.",
-			"tuned server", tuned(), 200, bound{least: 50}, bound{least: 90}),
+			"tuned server", tuned(), 200, leastFiles, bound{least: 50}, bound{least: 90}),
 		set("**The same searches of servers whose latency load hardly moves** before it rises, and which are close to their limit all the "+
 			"time, 200 each: what is measured far from the capacity says nothing of where it is.",
-			"server with a floor", floors(), 200, bound{}, bound{}),
+			"server with a floor", floors(), 200, leastFiles, bound{}, bound{}),
 		dips(),
 	}
 }
@@ -95,7 +95,7 @@ func dips() chart {
 			"that the program does not make: at loads drawn from the least one up to the interval, one or one in each of four equal parts.",
 		columns: []string{"the dip", "the interval covers the capacity, %", "covers the lower end of the dip, %", "a load is named, %",
 			"covered or named, %", "with one probe more, %", "with four more, %"},
-		files: 300, costly: true,
+		files: 300, checked: leastFiles,
 	}
 	for _, d := range []dip{{"none", 0, atMostPercent(1)}, {"10 %", math.Log(1.1), bound{}}, {"20 %", math.Log(1.2), bound{}},
 		{"50 %", math.Log(1.5), bound{}}, {"twofold", math.Log(2), bound{}}} {
@@ -203,7 +203,7 @@ func capacitiesCompared() chart {
 			"between launches; and how many t intervals over the 6 launches of " +
 			"one side cover its capacity. Draws of the two sides are independent here, while those of a run are the same.",
 		columns: []string{"server", "equal sides: regression", "a head that carries 10 % less: found", "the interval over launches covers, %"},
-		costly:  true,
+		checked: fewFiles,
 	}
 	for _, s := range tuned()[:2] {
 		launches := s.launches()

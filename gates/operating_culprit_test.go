@@ -39,7 +39,7 @@ func culprits() chart {
 			"are searched at a confidence of 95 %, " +
 			"with at most 100 launches. Right names every commit that changed something, or says that there is none; wrong names another. What is " +
 			"left is a range.",
-		columns: []string{"truth", "right, %", "wrong, %", "mean launches"}, costly: true,
+		columns: []string{"truth", "right, %", "wrong, %", "mean launches"},
 	}
 	for _, tt := range []searched{
 		{label: "+8 %, SD of pairs 2 %", steps: []float64{0.08}, sd: 0.02, right: 95, wrong: 5, launches: 40},
@@ -72,7 +72,7 @@ func besideTheModel() chart {
 		title: "**Searches beside the model** (`pipeline bisect`): the same search where more than one commit of 64 changed something, or the " +
 			"noise is none that the model knows. SD of pairs 2 %. Named is a commit, alone or beside others; wrong names one that changed " +
 			"nothing, or another than the one of +8 %; all else ends as a range, or undecided. 1,000 files are behind each number.",
-		files: 1000, costly: true,
+		files: 1000, checked: fewFiles,
 		columns: []string{"truth", "names a commit, %", "wrong, %", "names all that changed, or a range with more than half of it, %",
 			"says that several did, %", "mean launches"},
 	}

@@ -30,7 +30,7 @@ func early(name string, draw func(s *simulator) gates.Family) *scenario {
 // What is promised when the calibration is right, and when it is not.
 func knownSpreads() chart {
 	c := chart{
-		costly: true,
+		checked: fewFiles,
 		title: fmt.Sprintf(
 			"**Known spread** (`variance`), calibrated with %d pairs, files judged after 2, 4, 6, 8, 10 and 12 repeats, %% of files. "+
 				"The variance is that of the pairs over that when it was calibrated: `within = 1.5`, the default, is made for up to 2.25, `within = "+
@@ -78,7 +78,7 @@ func knownSpreads() chart {
 // What a known spread saves, beside the rule without one on the same kind of file.
 func knownSavings() chart {
 	c := chart{
-		costly: true,
+		checked: fewFiles,
 		title: fmt.Sprintf(
 			"**What a known spread saves**: files of 5 metrics, calibrated with %d pairs when the spread was today's, `within = 1.5`. "+
 				"Pairs are the mean until all is decided, without a known spread from 4 pairs on, with one from 2.", calibratedPairs),

@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	// fullFiles are the files behind each number of the page, shortFiles and costlyFiles those of the test
-	// that checks it, which are others. They show what is wrong with one number if it is far off, and with
-	// all lines of a table if it is a little off.
-	fullFiles, shortFiles, costlyFiles = 2000, 40, 5
+	// fullFiles are the files behind each number of the page, and shortFiles those of the test that checks it, which
+	// are others. Charts that cost more are checked by fewFiles, and those whose files are searched by the same code
+	// as another chart's by leastFiles. A number that is far off shows by itself, and numbers that are a little off in
+	// all lines of a table show together.
+	fullFiles, shortFiles, fewFiles, leastFiles = 2000, 40, 10, 3
 	// wrongly is the chance that the check fails though every number of the page has the
 	// true value of its simulation, over all numbers. Files are drawn from fixed seeds, so
 	// that only a change of what is drawn takes this chance.
@@ -55,8 +56,8 @@ func TestOperatingCharacteristics(t *testing.T) {
 		switch {
 		case *gates.Full:
 			n = c.stated()
-		case c.costly:
-			n = costlyFiles
+		case c.checked > 0:
+			n = c.checked
 		}
 		values[i] = c.simulate(t, first, n)
 		tables[c.title] = c.render(values[i])
