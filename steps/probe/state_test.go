@@ -1,4 +1,4 @@
-package probe
+package probe_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/probe"
 )
 
 // equalGolden compares a value, as JSON, with a file of testdata.
@@ -29,11 +30,24 @@ func equalGolden(t *testing.T, name string, value any) {
 	golden.Equal(t, path, got)
 }
 
-func TestParseState(t *testing.T) {
+// nvidia is a machine whose nvidia-smi answers a query for the state of GPUs, with its extended fields or without.
+func nvidia(csv string, extended bool) *probe.Prober {
+	return probe.New(program(func(line string) string {
+		switch {
+		case !strings.HasPrefix(line, "nvidia-smi "):
+			return ""
+		case strings.Contains(line, "mig.mode.current") != extended:
+			return "FAIL"
+		}
+		return csv + "\n"
+	}))
+}
+
+func TestState(t *testing.T) {
 	for name, extended := range map[string]bool{"h100x2-580": true, "t4-525-hot": true, "geforce-old": false, "mig": true, "h200-580": true,
 		"h200-580-idle": true} {
 		t.Run(name, func(t *testing.T) {
-			got, err := parseState([]byte(file(t, "state/"+name+".csv")), extended)
+			got, err := nvidia(file(t, "state/"+name+".csv"), extended).GPUs(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,46 +56,69 @@ func TestParseState(t *testing.T) {
 	}
 }
 
-func TestParseProcesses(t *testing.T) {
-	equalGolden(t, "apps", parseProcesses([]byte(file(t, "state/apps.csv"))))
-	equalGolden(t, "h200-580-apps", parseProcesses([]byte(file(t, "state/h200-580-apps.csv"))))
-	if got := parseProcesses([]byte(file(t, "state/apps-odd.csv"))); got != nil {
+// processes are those that nvidia-smi lists.
+func processes(t *testing.T, csv string) []probe.Process {
+	t.Helper()
+	got, err := probe.New(program(func(string) string { return csv + "\n" })).Processes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestProcesses(t *testing.T) {
+	equalGolden(t, "apps", processes(t, file(t, "state/apps.csv")))
+	equalGolden(t, "h200-580-apps", processes(t, file(t, "state/h200-580-apps.csv")))
+	if got := processes(t, file(t, "state/apps-odd.csv")); got != nil {
 		t.Errorf("processes of lines that are none: %v", got)
 	}
 }
 
-func TestParseROCm(t *testing.T) {
-	gpus, err := parseROCm([]byte("WARNING: low power state\n" + file(t, "state/mi300x.json")))
+// rocm is a machine whose rocm-smi lists GPUs and processes.
+func rocm(gpus, processes string) *probe.Prober {
+	return probe.New(program(func(line string) string {
+		switch {
+		case !strings.HasPrefix(line, "rocm-smi "):
+			return ""
+		case strings.Contains(line, "--showpids"):
+			return processes + "\n"
+		}
+		return gpus + "\n"
+	}))
+}
+
+func TestROCm(t *testing.T) {
+	p := rocm("WARNING: low power state\n"+file(t, "state/mi300x.json"), file(t, "state/rocm-pids.json"))
+	gpus, err := p.GPUs(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	equalGolden(t, "mi300x", gpus)
-	processes, err := parseROCmProcesses([]byte(file(t, "state/rocm-pids.json")))
+	found, err := p.Processes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	equalGolden(t, "rocm-pids", processes)
-	if none, err := parseROCmProcesses(nil); none != nil || err != nil {
+	equalGolden(t, "rocm-pids", found)
+	p = rocm(file(t, "state/mi300x.json"), "")
+	if _, err := p.GPUs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if none, err := p.Processes(t.Context()); none != nil || err != nil {
 		t.Errorf("nothing is %v, %v", none, err)
 	}
 }
 
-func TestParseNVLink(t *testing.T) {
-	equalGolden(t, "nvlink", parseNVLink([]byte(file(t, "state/nvlink.txt"))))
-}
-
 func TestNICs(t *testing.T) {
-	nics := NICs(os.DirFS("testdata/nics"))
+	nics := probe.NICs(os.DirFS("testdata/nics"))
 	equalGolden(t, "nics", nics)
-	if got, want := nicFact(nics), "1 x Ethernet 100 Gb/s; 1 x RDMA InfiniBand 400 Gb/s"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
 	if got := nics[0]; got.Name != "mlx5_0" || got.Tx != 4000 || got.Rx != 1000 {
 		t.Errorf("an RDMA counter counts words of four octets: %+v", got)
 	}
 }
 
 func TestSlowdown(t *testing.T) {
+	row, _, _ := strings.Cut(file(t, "state/h100x2-580.csv"), "\n")
+	row = row[:strings.LastIndex(row, ",")+1]
 	for text, want := range map[string]struct {
 		all, throttling string
 		known           bool
@@ -95,9 +132,12 @@ func TestSlowdown(t *testing.T) {
 		"[N/A]":              {"none", "none", false},
 		"Not Active":         {"none", "none", false},
 	} {
-		s, known := parseSlowdown(text)
-		if s.String() != want.all || s.Throttling().String() != want.throttling || known != want.known {
-			t.Errorf("%s: %s, %s, %v", text, s, s.Throttling(), known)
+		gpus, err := nvidia(row+" "+text, true).GPUs(t.Context())
+		if err != nil || len(gpus) != 1 {
+			t.Fatalf("%d GPUs, %v", len(gpus), err)
+		}
+		if s := gpus[0].Slowdown; s.String() != want.all || s.Throttling().String() != want.throttling || gpus[0].SlowdownKnown != want.known {
+			t.Errorf("%s: %s, %s, %v", text, s, s.Throttling(), gpus[0].SlowdownKnown)
 		}
 	}
 }
@@ -142,7 +182,7 @@ func answered(c steps.Command, answer string) (steps.Child, error) {
 // at once the next time.
 func TestOldDriverIsAskedInItsWords(t *testing.T) {
 	var asked []string
-	p := New(tools{map[string]string{"nvidia-smi clocks_throttle_reasons.active": file(t, "state/t4-525-hot.csv")}, &asked})
+	p := probe.New(tools{map[string]string{"nvidia-smi clocks_throttle_reasons.active": file(t, "state/t4-525-hot.csv")}, &asked})
 	for range 2 {
 		gpus, err := p.GPUs(context.Background())
 		if err != nil || len(gpus) != 1 || gpus[0].Slowdown.Throttling() == 0 {
@@ -174,7 +214,7 @@ func TestSnapshot(t *testing.T) {
 		"garbage":                {map[string]string{"nvidia-smi --query-gpu": "x, y\n"}, 0, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := New(tools{answers: tt.answers}).Snapshot(context.Background())
+			s := probe.New(tools{answers: tt.answers}).Snapshot(context.Background())
 			if len(s.GPUs) != tt.gpus || len(s.Processes) != tt.processes || (s.Err != nil) != tt.fails {
 				t.Errorf("%d GPUs, %d processes, %v", len(s.GPUs), len(s.Processes), s.Err)
 			}
@@ -183,21 +223,21 @@ func TestSnapshot(t *testing.T) {
 }
 
 // watched makes a run of n snapshots of two GPUs and lets f change each.
-func watched(n int, f func(i int, s *Snapshot)) Watched {
-	w := Watched{GPUs: []string{"GPU-a"}, Owner: func(pid int) Owner {
+func watched(n int, f func(i int, s *probe.Snapshot)) probe.Watched {
+	w := probe.Watched{GPUs: []string{"GPU-a"}, Owner: func(pid int) probe.Owner {
 		switch {
 		case pid < 100:
-			return OwnerUs
+			return probe.OwnerUs
 		case pid < 200:
-			return OwnerForeign
+			return probe.OwnerForeign
 		}
-		return OwnerUnknown
+		return probe.OwnerUnknown
 	}}
 	for i := range n {
-		s := Snapshot{At: time.Unix(int64(i), 0), GPUs: []GPU{
-			{Index: 0, UUID: "GPU-a", SlowdownKnown: true, Slowdown: PowerCap},
-			{Index: 1, UUID: "GPU-b", SlowdownKnown: true, Slowdown: HardwareThermal, Errors: int64(i)},
-		}, Processes: []Process{{GPU: "GPU-a", PID: 7, Memory: 1 << 30}, {GPU: "GPU-b", PID: 150}}}
+		s := probe.Snapshot{At: time.Unix(int64(i), 0), GPUs: []probe.GPU{
+			{Index: 0, UUID: "GPU-a", SlowdownKnown: true, Slowdown: probe.PowerCap},
+			{Index: 1, UUID: "GPU-b", SlowdownKnown: true, Slowdown: probe.HardwareThermal, Errors: int64(i)},
+		}, Processes: []probe.Process{{GPU: "GPU-a", PID: 7, Memory: 1 << 30}, {GPU: "GPU-b", PID: 150}}}
 		f(i, &s)
 		w.Snapshots = append(w.Snapshots, s)
 	}
@@ -205,50 +245,50 @@ func watched(n int, f func(i int, s *Snapshot)) Watched {
 }
 
 func TestJudge(t *testing.T) {
-	hot := func(every int) func(int, *Snapshot) {
-		return func(i int, s *Snapshot) {
+	hot := func(every int) func(int, *probe.Snapshot) {
+		return func(i int, s *probe.Snapshot) {
 			if i%every == 0 {
-				s.GPUs[0].Slowdown |= SoftwareThermal
+				s.GPUs[0].Slowdown |= probe.SoftwareThermal
 			}
 		}
 	}
 	tests := map[string]struct {
-		w    Watched
+		w    probe.Watched
 		want string // part of the reason, "" for none
 	}{
-		"quiet, with another GPU in trouble": {watched(10, func(int, *Snapshot) {}), ""},
+		"quiet, with another GPU in trouble": {watched(10, func(int, *probe.Snapshot) {}), ""},
 		"hot":                                {watched(10, hot(2)), "GPU 0 (GPU-a) was throttled in 5 of 10 looks (thermal slowdown)"},
 		"hot for a moment":                   {watched(100, hot(20)), ""},
 		"hot, not told": {watched(4,
-			func(_ int, s *Snapshot) { s.GPUs[0].SlowdownKnown = false; s.GPUs[0].Slowdown = PowerBrake }), ""},
-		"foreign": {watched(5, func(i int, s *Snapshot) {
+			func(_ int, s *probe.Snapshot) { s.GPUs[0].SlowdownKnown = false; s.GPUs[0].Slowdown = probe.PowerBrake }), ""},
+		"foreign": {watched(5, func(i int, s *probe.Snapshot) {
 			if i == 3 {
-				s.Processes = append(s.Processes, Process{GPU: "GPU-a", PID: 123, Name: "python3", Memory: 2 << 30})
+				s.Processes = append(s.Processes, probe.Process{GPU: "GPU-a", PID: 123, Name: "python3", Memory: 2 << 30})
 			}
 		}), "process 123 (python3) with 2.0 GiB used GPU 0 (GPU-a) during the run"},
-		"foreign on a GPU that is not told": {watched(2, func(_ int, s *Snapshot) {
+		"foreign on a GPU that is not told": {watched(2, func(_ int, s *probe.Snapshot) {
 			s.Processes = append(s.Processes,
-				Process{PID: 123, Memory: Unknown})
+				probe.Process{PID: 123, Memory: probe.Unknown})
 		}), "process 123 used a GPU"},
-		"unknown": {watched(2, func(_ int, s *Snapshot) {
+		"unknown": {watched(2, func(_ int, s *probe.Snapshot) {
 			s.Processes = append(s.Processes,
-				Process{GPU: "GPU-a", PID: 300})
+				probe.Process{GPU: "GPU-a", PID: 300})
 		}), ""},
-		"memory errors": {watched(3, func(i int, s *Snapshot) { s.GPUs[0].Errors = int64(4 + i) }),
+		"memory errors": {watched(3, func(i int, s *probe.Snapshot) { s.GPUs[0].Errors = int64(4 + i) }),
 			"had 1 uncorrected memory errors"},
-		"nothing seen": {Watched{Owner: func(int) Owner { return OwnerForeign }}, ""},
+		"nothing seen": {probe.Watched{Owner: func(int) probe.Owner { return probe.OwnerForeign }}, ""},
 	}
-	known := watched(2, func(_ int, s *Snapshot) {
-		s.Processes = append(s.Processes, Process{GPU: "GPU-a", PID: 123, Name: "Xorg"})
+	known := watched(2, func(_ int, s *probe.Snapshot) {
+		s.Processes = append(s.Processes, probe.Process{GPU: "GPU-a", PID: 123, Name: "Xorg"})
 	})
-	known.Known = []Process{{GPU: "GPU-a", PID: 123, Name: "Xorg"}}
+	known.Known = []probe.Process{{GPU: "GPU-a", PID: 123, Name: "Xorg"}}
 	tests["foreign from the beginning"] = struct {
-		w    Watched
+		w    probe.Watched
 		want string
 	}{known, ""}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Judge(tt.w)
+			got := probe.Judge(tt.w)
 			if !strings.Contains(got, tt.want) || (tt.want == "") != (got == "") {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
@@ -259,15 +299,15 @@ func TestJudge(t *testing.T) {
 func TestDifferences(t *testing.T) {
 	gpu := map[string]string{"gpu_count": "8", "gpu_name": "H100", "gpu_driver": "550", "kernel": "6", "cpu_model": "x"}
 	other := map[string]string{"gpu_count": "4", "gpu_name": "H100", "gpu_driver": "580", "kernel": "6", "cpu_model": "y"}
-	hardFacts, softFacts := Differences(gpu, other)
+	hardFacts, softFacts := probe.Differences(gpu, other)
 	if diff := cmp.Diff([][]string{{"gpu_count"}, {"cpu_model", "gpu_driver"}}, [][]string{hardFacts, softFacts}); diff != "" {
 		t.Error(diff)
 	}
-	cpu := map[string]string{"gpu_count": Unavailable, "cpu_model": "x", "kernel": "6"}
-	if hardFacts, _ := Differences(cpu, map[string]string{"cpu_model": "y", "kernel": "7"}); !cmp.Equal(hardFacts, []string{"cpu_model"}) {
+	cpu := map[string]string{"gpu_count": probe.Unavailable, "cpu_model": "x", "kernel": "6"}
+	if hardFacts, _ := probe.Differences(cpu, map[string]string{"cpu_model": "y", "kernel": "7"}); !cmp.Equal(hardFacts, []string{"cpu_model"}) {
 		t.Errorf("hard: %v", hardFacts)
 	}
-	if HardKey(gpu) == HardKey(other) || HardKey(gpu) != HardKey(map[string]string{"gpu_count": "8", "gpu_name": "H100", "kernel": "7"}) {
+	if probe.HardKey(gpu) == probe.HardKey(other) || probe.HardKey(gpu) != probe.HardKey(map[string]string{"gpu_count": "8", "gpu_name": "H100", "kernel": "7"}) {
 		t.Error("the key does not follow the hard facts")
 	}
 }
@@ -276,56 +316,58 @@ func TestDifferences(t *testing.T) {
 func sane(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
-		if len(text) > maxFact+len("…") || strings.ContainsAny(text, "\n\t\x1b") {
+		if len(text) > 200+len("…") || strings.ContainsAny(text, "\n\t\x1b") {
 			t.Errorf("not one short printable line: %q", text)
 		}
 	}
 }
 
-func FuzzParseState(f *testing.F) {
+func FuzzState(f *testing.F) {
 	for _, name := range []string{"h100x2-580", "t4-525-hot", "geforce-old", "mig"} {
 		data, err := os.ReadFile("testdata/state/" + name + ".csv")
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(data, name != "geforce-old")
+		f.Add(string(data), name != "geforce-old")
 	}
-	f.Fuzz(func(t *testing.T, data []byte, extended bool) {
-		gpus, err := parseState(data, extended)
+	f.Fuzz(func(t *testing.T, data string, extended bool) {
+		gpus, err := nvidia(data, extended).GPUs(t.Context())
 		if err != nil {
 			return
 		}
 		for _, g := range gpus {
 			sane(t, g.String(), g.Name, g.Driver, g.MIG, g.Persistence)
-			if g.Index < 0 || g.MemoryUsed < Unknown || g.Power < Unknown || math.IsNaN(g.Power) || g.Errors < Unknown {
+			if g.Index < 0 || g.MemoryUsed < probe.Unknown || g.Power < probe.Unknown || math.IsNaN(g.Power) || g.Errors < probe.Unknown {
 				t.Errorf("%+v", g)
 			}
 		}
 	})
 }
 
-func FuzzParseProcesses(f *testing.F) {
-	f.Add([]byte("GPU-5, 41233, 70894, VLLM::EngineCore\n"))
-	f.Add([]byte("GPU-5, [N/A], [N/A], \x1b[2J\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, p := range parseProcesses(data) {
+func FuzzProcesses(f *testing.F) {
+	f.Add("GPU-5, 41233, 70894, VLLM::EngineCore\n")
+	f.Add("GPU-5, [N/A], [N/A], \x1b[2J\n")
+	f.Add("GPU-5, 41233, 70894\nGPU-5, 41233, -70894, x\n")
+	f.Fuzz(func(t *testing.T, data string) {
+		for _, p := range processes(t, data) {
 			sane(t, p.GPU, p.Name)
-			if p.PID < 0 || p.Memory < Unknown {
+			if p.PID < 0 || p.Memory < probe.Unknown {
 				t.Errorf("%+v", p)
 			}
 		}
 	})
 }
 
-func FuzzParseROCm(f *testing.F) {
-	f.Add([]byte(`{"card0": {"Unique ID": "0x1", "GPU use (%)": "NaN"}, "system": {"PID1": "a, 1, 2, 3, 4"}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if gpus, err := parseROCm(data); err == nil {
+func FuzzROCm(f *testing.F) {
+	f.Add(`{"card0": {"Unique ID": "0x1", "GPU use (%)": "NaN"}, "system": {"PID1": "a, 1, 2, 3, 4"}}`)
+	f.Fuzz(func(t *testing.T, data string) {
+		p := rocm(data, data)
+		if gpus, err := p.GPUs(t.Context()); err == nil {
 			for _, g := range gpus {
 				sane(t, g.String(), g.Name, g.Driver)
 			}
 		}
-		if processes, err := parseROCmProcesses(data); err == nil {
+		if processes, err := p.Processes(t.Context()); err == nil {
 			for _, p := range processes {
 				sane(t, p.Name)
 			}
@@ -333,24 +375,30 @@ func FuzzParseROCm(f *testing.F) {
 	})
 }
 
-func FuzzParseNVLink(f *testing.F) {
-	f.Add([]byte("GPU 0: X (UUID: GPU-a)\n\t Link 0: Data Tx: 18446744073709551615 KiB\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for gpu := range parseNVLink(data) {
-			sane(t, gpu)
+func FuzzLinks(f *testing.F) {
+	f.Add("GPU 0: X (UUID: GPU-a)\n\t Link 0: Data Tx: 18446744073709551615 KiB\n")
+	state, err := os.ReadFile("testdata/state/h100x2-580.csv")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data string) {
+		p := probe.New(tools{answers: map[string]string{"nvidia-smi clocks_event_reasons.active": string(state), "nvidia-smi nvlink": data}})
+		if _, err := p.GPUs(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-		gpuLinks(data)
-		topologyHash(data)
+		for _, nic := range p.Links(t.Context()) {
+			sane(t, nic.Name)
+		}
 	})
 }
 
 // NVLinks are listed once NVIDIA's GPUs have been seen.
 func TestLinks(t *testing.T) {
-	p := New(tools{answers: map[string]string{
+	p := probe.New(tools{answers: map[string]string{
 		"nvidia-smi clocks_event_reasons.active": file(t, "state/h100x2-580.csv"),
 		"nvidia-smi nvlink":                      file(t, "state/nvlink.txt"),
 	}})
-	nvlinks := func() (found []NIC) {
+	nvlinks := func() (found []probe.NIC) {
 		for _, nic := range p.Links(context.Background()) {
 			if nic.NVLink {
 				found = append(found, nic)
@@ -365,6 +413,7 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := nvlinks()
+	equalGolden(t, "nvlink", got)
 	if len(got) != 2 || got[0].Name != "nvlink/GPU-1a2b3c4d-8888-d1eb-5965-a70cbb91d136" || got[0].Tx != 7<<10 || got[0].Rx != 9<<10 {
 		t.Errorf("%+v", got)
 	}
