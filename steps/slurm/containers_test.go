@@ -1,4 +1,4 @@
-package slurm
+package slurm_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/containertest"
+	"github.com/servegate/pipeline/steps/slurm"
 )
 
 func TestContainersByRuntime(t *testing.T) {
@@ -13,13 +14,13 @@ func TestContainersByRuntime(t *testing.T) {
 		render := func(c *steps.ContainerSpec) string {
 			argv := []string{"vllm", "serve"}
 			argv = append(c.Entrypoint, argv...)
-			text, err := command{runtime: runtime, process: steps.Process{Argv: argv, Container: c}}.argv()
+			text, err := slurm.Show(steps.SlurmSpec{Runtime: runtime}, slurm.Place{}, steps.Process{Argv: argv, Container: c})
 			if err != nil {
 				return err.Error()
 			}
 			return strings.Join(text, " ")
 		}
-		containertest.Column(t, Containers(runtime), render, "init", "network", "ipc", "pid", "gpus")
+		containertest.Column(t, slurm.Containers(runtime), render, "init", "network", "ipc", "pid", "gpus")
 	}
 }
 
@@ -41,7 +42,7 @@ func TestContainers(t *testing.T) {
 		"a mount's options": {steps.RuntimePyxis, steps.ContainerSpec{Image: "i",
 			Mounts: []steps.Mount{{Source: "/a,/etc:/etc", Target: "/b"}}}, "mounts"},
 	} {
-		found := Containers(tt.runtime).Check(&tt.c)
+		found := slurm.Containers(tt.runtime).Check(&tt.c)
 		if tt.arg == "" && len(found) > 0 || tt.arg != "" && (len(found) != 1 || found[0].Arg != tt.arg) {
 			t.Errorf("%s: %v, want %q", name, found, tt.arg)
 		}

@@ -1,25 +1,63 @@
-package slurm
+package slurm_test
 
 import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/slurm"
 )
 
-// commands is a spawner that answers each of Slurm's commands by its program.
+// commands is a spawner that answers Slurm's commands by the beginning of their command lines.
 type commands map[string]string
 
+// running answers for job 7, which has two nodes.
+func running() commands {
+	return commands{
+		"squeue": "RUNNING|None|UNLIMITED|n[1-2]", "scontrol show hostnames n[1-2]": "n1\nn2\n",
+		"scontrol --oneliner show node n1": "NodeName=n1 NodeAddr=10.77.0.11", "scontrol --oneliner show node n2": "NodeName=n2 NodeAddr=10.77.0.12",
+	}
+}
+
 func (c commands) Spawn(_ context.Context, cmd steps.Command) (steps.Child, error) {
-	child := answered{make(chan struct{})}
-	_, err := io.WriteString(cmd.Stdout, c[cmd.Argv[0]])
-	close(child.done)
-	return child, err
+	line, answer := strings.Join(cmd.Argv, " "), ""
+	for begin, text := range c {
+		if strings.HasPrefix(line, begin) {
+			answer = text
+		}
+	}
+	_, err := io.WriteString(cmd.Stdout, answer)
+	return ended{}, err
+}
+
+// ended is a process that has ended.
+type ended struct{ steps.Child }
+
+func (ended) Done() <-chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+func (ended) Wait() error         { return nil }
+func (ended) Signal(string) error { return nil }
+
+// attached returns job 7 with its nodes; more are further answers from then on.
+func attached(t *testing.T, opt slurm.Options, more commands) *slurm.Job {
+	t.Helper()
+	answers := running()
+	opt.JobID, opt.Spawner = "7", answers
+	j := slurm.New(opt)
+	if err := j.Allocate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(answers, more)
+	return j
 }
 
 // A job that waits for drained nodes says which they are and why, and so does one that has waited too long.
@@ -30,10 +68,9 @@ func TestWaitsForDrained(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			told := ""
-			j := New(Options{Spawner: commands{"squeue": "PENDING|Resources|UNLIMITED|", "sinfo": sinfo},
+			j := slurm.New(slurm.Options{Spawner: commands{"sbatch": "7\n", "squeue": "PENDING|Resources|UNLIMITED|", "sinfo": sinfo},
 				Spec: steps.SlurmSpec{QueueTimeout: time.Minute}, Tell: func(text string) { told += text }})
-			j.id = "7"
-			err := j.await(t.Context())
+			err := j.Allocate(t.Context())
 			e, _ := errors.AsType[*steps.EvictionError](err)
 			if e == nil || e.Class != steps.EvictionJobPending || !strings.Contains(e.Reason, want) || !strings.Contains(told, want) ||
 				want == "" && strings.Contains(told+e.Reason, "drained") {
@@ -46,12 +83,15 @@ func TestWaitsForDrained(t *testing.T) {
 // A node that is drained while the job has it is told of once, and ends nothing.
 func TestDrainedMeanwhile(t *testing.T) {
 	told := []string{}
-	slurm := commands{"squeue": "RUNNING|None|UNLIMITED|n[1-2]"}
-	j := New(Options{Spawner: slurm, Tell: func(text string) { told = append(told, text) }})
-	j.id, j.nodes = "7", []Node{{Name: "n1"}, {Name: "n2"}}
+	slurms := commands{}
+	j := slurm.New(slurm.Options{JobID: "7", Spawner: slurms, Tell: func(text string) { told = append(told, text) }})
+	maps.Copy(slurms, running())
+	if err := j.Allocate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	for i, want := range []int{0, 1, 1} {
 		if i == 1 {
-			slurm["sinfo"] = "n2|a new kernel\n"
+			slurms["sinfo"] = "n2|a new kernel\n"
 		}
 		if err := j.Check(t.Context()); err != nil || len(told) != want {
 			t.Errorf("look %d: told %q, %v", i, told, err)

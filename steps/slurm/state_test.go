@@ -1,65 +1,95 @@
-package slurm
+package slurm_test
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/slurm"
 )
 
-func TestParseLeft(t *testing.T) {
+// checked returns what is wrong with job 7, of which squeue has a line, for a launch that needs a time.
+func checked(t *testing.T, line string, need time.Duration) (err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		err = attached(t, slurm.Options{Need: need, Tell: func(string) {}}, commands{"squeue": line}).Check(t.Context())
+	})
+	return err
+}
+
+// A launch is begun in what is left of the job's time alone.
+func TestTimeLeft(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"0:30": 30 * time.Second, "12:03": 12*time.Minute + 3*time.Second, "1:00:00": time.Hour,
 		"364-23:59:59": 365*24*time.Hour - time.Second, "45": 45 * time.Second,
 	} {
-		if got, ok := parseLeft(text); !ok || got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
+		line := "RUNNING|None|" + text + "|n[1-2]"
+		err := checked(t, line, want+1)
+		if lost, ok := errors.AsType[*steps.EvictionError](err); !ok || lost.Class != steps.EvictionTimeLimit ||
+			!strings.Contains(lost.Reason, fmt.Sprintf("has %s left", want)) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+		if err := checked(t, line, want); err != nil {
+			t.Errorf("%s is enough: %v", text, err)
 		}
 	}
 	for _, text := range []string{"UNLIMITED", "NOT_SET", "INVALID", "", "1:2:3:4", "-1:00", "a-1:00", "1-", "99999999999:00"} {
-		if got, ok := parseLeft(text); ok {
-			t.Errorf("%q is read as %s", text, got)
+		if err := checked(t, "RUNNING|None|"+text+"|n[1-2]", math.MaxInt64); err != nil {
+			t.Errorf("%q is read as a limit: %v", text, err)
 		}
 	}
 }
 
-func TestParseNode(t *testing.T) {
+func TestNodes(t *testing.T) {
+	node := func(text string) ([]slurm.Node, error) {
+		j := slurm.New(slurm.Options{JobID: "7", Spawner: commands{"squeue": "RUNNING|None|UNLIMITED|n1", "scontrol show hostnames": "n1\n",
+			"scontrol --oneliner show node": text}})
+		err := j.Allocate(t.Context())
+		return j.Nodes(), err
+	}
 	// As scontrol of Slurm 22.05.8 writes it, shortened.
-	n, err := parseNode("NodeName=n1 Arch=x86_64 CoresPerSocket=1  CPUAlloc=8 CPUTot=8 CPULoad=5.28 ActiveFeatures=(null) Gres=gpu:2 " +
+	nodes, err := node("NodeName=n1 Arch=x86_64 CoresPerSocket=1  CPUAlloc=8 CPUTot=8 CPULoad=5.28 ActiveFeatures=(null) Gres=gpu:2 " +
 		"NodeAddr=10.77.0.11 NodeHostName=n1 Port=17001 OS=Linux 6.1 #1 SMP RealMemory=4000\n")
-	if err != nil || n.Name != "n1" || n.Address != "10.77.0.11" || n.Facts["gres"] != "gpu:2" || n.Facts["cputot"] != "8" {
-		t.Errorf("%+v, %v", n, err)
+	if err != nil || len(nodes) != 1 {
+		t.Fatalf("%v, %v", nodes, err)
+	}
+	n := nodes[0]
+	if n.Name != "n1" || n.Address != "10.77.0.11" || n.Facts["gres"] != "gpu:2" || n.Facts["cputot"] != "8" {
+		t.Errorf("%+v", n)
 	}
 	if _, ok := n.Facts["activefeatures"]; ok {
 		t.Error("(null) is taken for a feature")
 	}
 	for _, text := range []string{"", "NodeName=n1", "slurm_load_node error: x", "XNodeName=n1 NodeAddr=a"} {
-		if n, err := parseNode(text); err == nil {
-			t.Errorf("%q is read as %+v", text, n)
+		if nodes, err := node(text); err == nil {
+			t.Errorf("%q is read as %+v", text, nodes)
 		}
 	}
 }
 
-func FuzzParseState(f *testing.F) {
+// Whatever squeue prints, a job that has no time left is not used.
+func FuzzCheck(f *testing.F) {
 	f.Add("RUNNING|None|364-23:59:59|n[1-2]")
 	f.Add("PENDING|Resources|UNLIMITED|")
 	f.Add("|||")
 	f.Add("CANCELLED")
 	f.Fuzz(func(t *testing.T, line string) {
-		s, err := parseState(line)
-		if err == nil && s.limited && s.left < 0 {
-			t.Errorf("%q leaves %s", line, s.left)
+		err := checked(t, line, 0)
+		if lost, ok := errors.AsType[*steps.EvictionError](err); ok && lost.Class == steps.EvictionTimeLimit && !strings.HasPrefix(line, "TIMEOUT") &&
+			!strings.HasPrefix(line, "DEADLINE") {
+			t.Errorf("%q: less than no time is left: %v", line, err)
 		}
 	})
 }
 
 func TestLost(t *testing.T) {
-	j := New(Options{})
-	j.id = "7"
 	for name, want := range map[string]steps.EvictionClass{
-		"RUNNING": "", "COMPLETING": "",
+		"RUNNING": "", "COMPLETING": steps.EvictionJobEnded,
 		"NODE_FAIL": steps.EvictionNodeLost, "BOOT_FAIL": steps.EvictionNodeLost,
 		"PREEMPTED": steps.EvictionPreempted, "SUSPENDED": steps.EvictionPreempted,
 		"PENDING": steps.EvictionPreempted, "REQUEUED": steps.EvictionPreempted,
@@ -68,10 +98,14 @@ func TestLost(t *testing.T) {
 		"FAILED": steps.EvictionJobEnded, "OUT_OF_MEMORY": steps.EvictionJobEnded, "": steps.EvictionJobEnded,
 		"A_STATE_OF_LATER_VERSIONS": steps.EvictionJobEnded,
 	} {
-		err := j.lost(state{name: name, reason: "None"})
+		line := name + "|None|UNLIMITED|n[1-2]"
+		if name == "" { // the controller has forgotten it
+			line = ""
+		}
+		err := checked(t, line, 0)
 		lost, ok := errors.AsType[*steps.EvictionError](err)
-		if got := ""; ok != (want != "") || ok && lost.Class != want {
-			t.Errorf("%s: %v %s, want class %q", name, err, got, want)
+		if ok != (want != "") || ok && lost.Class != want || !ok && err != nil {
+			t.Errorf("%s: %v, want class %q", name, err, want)
 		}
 		if ok && (!strings.Contains(lost.Reason, "7") || strings.Contains(lost.Reason, "None")) {
 			t.Errorf("%s: %q", name, lost.Reason)
