@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,20 +27,26 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// cheatMain is a server that is not what it seems: `cheat KIND PROGRAM ARG…` starts the program on another
-// port and stands before it. The kinds are those of cheats.
+// cheatMain is a server that is not what it seems: `cheat KIND PROGRAM ARG…` starts the program at another
+// address and stands before it. The kinds are those of cheats.
 func cheatMain() int {
 	kind, argv := os.Args[1], os.Args[2:]
-	at := slices.Index(argv, "--port")
-	port := ""
+	at, host := slices.Index(argv, "--port"), slices.Index(argv, "--host")
+	port, inside := "", "127.0.0.1"
 	if at >= 0 {
 		port = argv[at+1]
-		free, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			panic(err)
+		if runtime.GOOS == "linux" && host >= 0 { // the same port of an address that no other process has
+			id := os.Getpid()
+			inside = fmt.Sprintf("127.%d.%d.%d", 1+id>>16, id>>8&255, id&255)
+			argv[host+1] = inside
+		} else {
+			free, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				panic(err)
+			}
+			argv[at+1] = strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
+			_ = free.Close()
 		}
-		argv[at+1] = strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
-		_ = free.Close()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -50,7 +57,7 @@ func cheatMain() int {
 		panic(err)
 	}
 	if port != "" {
-		inner := &url.URL{Scheme: "http", Host: "127.0.0.1:" + argv[at+1]}
+		inner := &url.URL{Scheme: "http", Host: net.JoinHostPort(inside, argv[at+1])}
 		p := &cheat{change: cheats[kind], inner: inner, forward: httputil.NewSingleHostReverseProxy(inner)}
 		p.forward.FlushInterval = -1
 		go func() { _ = http.ListenAndServe("127.0.0.1:"+port, p) }() //nolint:gosec // of a test
@@ -377,7 +384,7 @@ func write(w http.ResponseWriter, events []sentEvent) {
 // its requests or is as slow as its text is, whatever else it sends; one that does its work is not.
 func TestCheatingHeads(t *testing.T) {
 	if testing.Short() {
-		t.Skip("launches 36 servers")
+		t.Skip("launches 54 servers")
 	}
 	names := []string{"base"}
 	for name := range cheats {
@@ -427,9 +434,19 @@ func TestCheatingHeads(t *testing.T) {
 			wrong = !refused && !red
 		}
 		if wrong || len(got[name]) == 0 || name != "honest" && is(name, result.Improvement) {
-			t.Errorf("%s: %s", name, described(got[name]))
+			t.Errorf("%s: %s%s", name, described(got[name]), failures(doc, name))
 		}
 	}
+}
+
+// failures are the launches of a side that failed, and why.
+func failures(doc result.Document, side string) (out string) {
+	for _, l := range doc.Launches {
+		if l.Failure != nil && strings.Contains(l.Target, strconv.Quote(side)) {
+			out += fmt.Sprintf("; a launch failed (%s): %s\n%s", l.Failure.Class, l.Failure.Evidence, strings.Join(l.Failure.LogTail, "\n"))
+		}
+	}
+	return out
 }
 
 func described(list []result.Decision) string {
@@ -476,7 +493,7 @@ benchmark "b" {
   }
 
   repeat {
-    max = 2
+    max = 3
   }
 
   limits {
