@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"io"
+	"iter"
 )
 
 // EngineCapabilities holds the optional features of an [Engine]; nil marks an unsupported one.
@@ -14,9 +15,9 @@ type EngineCapabilities struct {
 	// Programs turns the launcher of a place into one whose servers have [ServerCapabilities.Run]. It is nil for
 	// engines whose servers answer requests.
 	Programs func(Launcher) Launcher
-	// History returns the observations of a server's last run, if servers record them. Such servers cannot be
-	// observed during a run because virtual time does not pass then.
-	History func(ctx context.Context, ep Endpoint) []Observation
+	// History yields the observations of a server's last run, if servers record them, as often as it is asked; it is nil
+	// for a server without any. Such servers cannot be observed during a run because virtual time does not pass then.
+	History func(ctx context.Context, ep Endpoint) iter.Seq[Observation]
 	// MeasureOverhead starts to measure the latency that a router adds to answers. The returned function
 	// stops the measurement and returns it in seconds, by the names of reports/result (AddedPerChunk and so
 	// on); events that did not occur are absent.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,8 +31,11 @@ type view struct {
 	observer      steps.Observer
 	before, after *steps.Observation // nil if the scrape failed
 	scrapes       []steps.Observation
-	err           error            // of the first scrape that failed
-	program       *counted.Program // nil if the file declares no measure of servers
+	// history yields what the server recorded itself between before and after; nil if it does not. It is not kept, since a
+	// run of days has a hundred thousand observations.
+	history iter.Seq[steps.Observation]
+	err     error            // of the first scrape that failed
+	program *counted.Program // nil if the file declares no measure of servers
 }
 
 // watchServers scrapes the metrics of all servers: counters before and after the run, gauges in between.
@@ -85,7 +90,9 @@ func (v *view) scrape(ctx context.Context, when counted.Moment) *steps.Observati
 		return nil
 	}
 	v.show(&o, when)
-	v.scrapes = append(v.scrapes, o)
+	if when != counted.AfterRun {
+		v.scrapes = append(v.scrapes, o)
+	}
 	return &o
 }
 
@@ -143,11 +150,12 @@ func everySecond[T any](list []T) []T {
 // end reads the counters after the run, and the server's own history if it keeps one.
 func (v *view) end(ctx context.Context) {
 	if v.keepsHistory() {
-		history := v.member.Engine.Capabilities().History(ctx, v.member.endpoint)
-		for i := range history {
-			v.show(&history[i], counted.DuringRun)
+		v.history = v.member.Engine.Capabilities().History(ctx, v.member.endpoint)
+	}
+	if v.history != nil && v.program != nil {
+		for o := range v.history {
+			v.show(&o, counted.DuringRun)
 		}
-		v.scrapes = append(v.scrapes, history...)
 	}
 	v.after = v.scrape(ctx, counted.AfterRun)
 }
@@ -163,7 +171,7 @@ func (r *runner) tellView(s *server, w *watch, v *view, run *result.Run) {
 	}
 	most := r.seriesPoints()
 	run.Series = append(run.Series, series(name, sourceMetrics, v.points(w.scale), w.at, most)...)
-	run.Series = append(run.Series, series(name, sourceLog, v.member.output.between(w.began, w.now()), w.at, most)...)
+	run.Series = append(run.Series, series(name, sourceLog, slices.Values(v.member.output.between(w.began, w.now())), w.at, most)...)
 	if v.err != nil && (v.before == nil || v.after == nil) {
 		r.warnUnreadableMetrics(v.member.label(s.Target), v.err, *run)
 	}
@@ -219,17 +227,42 @@ func (v *view) rises() map[string]float64 {
 
 // points returns the gauges of the scrapes. If the engine has no such gauge, it derives values from the counters of two
 // scrapes: throughput in tokens per second of the run's own time, and the share of prefix cache hits.
-func (v *view) points(scale float64) []point {
-	var out []point
-	for i, o := range v.scrapes {
-		values := map[string]float64{}
-		maps.Copy(values, o.Gauges)
-		if i > 0 {
-			derive(values, v.scrapes[i-1], o, scale)
+func (v *view) points(scale float64) iter.Seq[point] {
+	return func(yield func(point) bool) {
+		var last *steps.Observation
+		for o := range v.observations() {
+			values := o.Gauges
+			if last != nil {
+				values = maps.Clone(o.Gauges)
+				derive(values, *last, o, scale)
+			}
+			if !yield(point{o.At, values}) {
+				return
+			}
+			last = &o
 		}
-		out = append(out, point{o.At, values})
 	}
-	return out
+}
+
+// observations yields all scrapes of the run in order.
+func (v *view) observations() iter.Seq[steps.Observation] {
+	return func(yield func(steps.Observation) bool) {
+		for _, o := range v.scrapes {
+			if !yield(o) {
+				return
+			}
+		}
+		if v.history != nil {
+			for o := range v.history {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+		if v.after != nil {
+			yield(*v.after)
+		}
+	}
 }
 
 func derive(values map[string]float64, before, after steps.Observation, scale float64) {

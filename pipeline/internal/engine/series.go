@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -38,23 +39,26 @@ func (r *runner) seriesPoints() int {
 }
 
 // series turns points into one series per value name.
-func series(member, source string, points []point, at func(time.Time) float64, most int) []result.Series {
+func series(member, source string, points iter.Seq[point], at func(time.Time) float64, most int) []result.Series {
 	byName := map[string]*result.Series{}
-	for _, p := range points {
-		t := rounded(at(p.at), 3)
+	for p := range points {
+		t := at(p.at)
 		for name, v := range p.values {
 			s := byName[name]
 			if s == nil {
 				s = &result.Series{Name: name, Member: member, Source: source}
 				byName[name] = s
 			}
-			s.T, s.V = append(s.T, t), append(s.V, significant(v))
+			s.T, s.V = append(s.T, t), append(s.V, v)
 		}
 	}
 	var out []result.Series
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		s := byName[name]
 		s.Thin(most)
+		for i := range s.T {
+			s.T[i], s.V[i] = rounded(s.T[i], 3), significant(s.V[i])
+		}
 		out = append(out, *s)
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/simulate/model"
@@ -84,17 +85,20 @@ func (s askedServer) Observe(_ context.Context, ep steps.Endpoint) (steps.Observ
 	return p.server.Observation(s.machine.Now(), p.fleet.Note(p.number)), nil
 }
 
-// history returns the observations of a server during its last run.
-func (s askedServer) history(_ context.Context, ep steps.Endpoint) []steps.Observation {
+// history yields the observations of a server during its last run.
+func (s askedServer) history(_ context.Context, ep steps.Endpoint) iter.Seq[steps.Observation] {
 	p := s.machine.processAt(ep.BaseURL)
 	if p == nil || p.fleet == nil {
 		return nil
 	}
-	var out []steps.Observation
-	for _, n := range p.fleet.Notes(p.number) {
-		out = append(out, p.server.Observation(p.fleet.began.Add(n.At), n))
+	notes, began := p.fleet.Notes(p.number), p.fleet.began
+	return func(yield func(steps.Observation) bool) {
+		for _, n := range notes {
+			if !yield(p.server.Observation(began.Add(n.At), n)) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 // Profiled implements steps.Profiler as the engine does.
