@@ -1,7 +1,6 @@
 package model
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -155,7 +154,7 @@ func (f *Fleet) Serve(ctx context.Context, t Traffic) error {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		next := heap.Pop(&f.queue).(moment)
+		next := f.queue.pop()
 		if next.idle && f.run.scheduler.Over() {
 			continue
 		}
@@ -176,13 +175,13 @@ var errStuck = errors.New("the servers wait for each other, and some requests ge
 
 func (f *Fleet) at(t time.Duration, do func()) {
 	f.order++
-	heap.Push(&f.queue, moment{at: t, order: f.order, do: do})
+	f.queue.push(moment{at: t, order: f.order, do: do})
 }
 
 // unless schedules do at t, but skips it if the run is over before.
 func (f *Fleet) unless(t time.Duration, do func()) {
 	f.order++
-	heap.Push(&f.queue, moment{at: t, order: f.order, do: do, idle: true})
+	f.queue.push(moment{at: t, order: f.order, do: do, idle: true})
 }
 
 // submit submits a request to a server, whose scheduler gets it after the front end's time. It
@@ -249,18 +248,53 @@ type moment struct {
 	idle bool
 }
 
+// before reports whether m happens before o.
+func (m *moment) before(o *moment) bool { return m.at < o.at || m.at == o.at && m.order < o.order }
+
+// moments is a binary heap with the next moment first. It is not that of container/heap, which allocates for each moment: a run
+// of a million requests has tens of millions.
 type moments []moment
 
-func (m moments) Len() int { return len(m) }
-func (m moments) Less(i, j int) bool {
-	return m[i].at < m[j].at || m[i].at == m[j].at && m[i].order < m[j].order
+func (m *moments) push(x moment) {
+	*m = append(*m, x)
+	list, i := *m, len(*m)-1
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !x.before(&list[parent]) {
+			break
+		}
+		list[i], i = list[parent], parent
+	}
+	list[i] = x
 }
-func (m moments) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
-func (m *moments) Push(x any)   { *m = append(*m, x.(moment)) }
-func (m *moments) Pop() any {
-	old := *m
-	last := old[len(old)-1]
-	old[len(old)-1] = moment{} // release the closure
-	*m = old[:len(old)-1]
-	return last
+
+func (m *moments) pop() moment {
+	list := *m
+	first, n := list[0], len(list)-1
+	x := list[n]
+	list[n] = moment{} // release the closure
+	if list = list[:n]; n > 0 {
+		list.sink(x)
+	}
+	*m = list
+	return first
+}
+
+// sink puts x in the place of the first moment, and restores the order.
+func (m moments) sink(x moment) {
+	i := 0
+	for {
+		child := 2*i + 1
+		if child >= len(m) {
+			break
+		}
+		if right := child + 1; right < len(m) && m[right].before(&m[child]) {
+			child = right
+		}
+		if !m[child].before(&x) {
+			break
+		}
+		m[i], i = m[child], child
+	}
+	m[i] = x
 }

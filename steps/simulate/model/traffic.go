@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"container/heap"
 	"errors"
 	"slices"
 	"time"
@@ -86,7 +85,7 @@ func (r *fleetRun) arrive(planned []int) {
 		if k == len(planned) {
 			return
 		}
-		heap.Push(&r.fleet.queue, moment{at: r.start + r.t.Times[planned[k]], order: before + k, do: func() {
+		r.fleet.queue.push(moment{at: r.start + r.t.Times[planned[k]], order: before + k, do: func() {
 			arrival(k + 1)
 			r.scheduler.Due(planned[k])
 		}})
