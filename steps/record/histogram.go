@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -24,16 +25,31 @@ const maxHistogram = 24 * 3600 * 1e6
 // are computed from the records.
 func Histograms(run Run) (map[string]string, error) {
 	s := latencies(run)
+	n, _, _ := shape(run)
+	itl := func(yield func(float64) bool) {
+		for gap := range gaps(run) {
+			if !yield(seconds(gap)) {
+				return
+			}
+		}
+	}
 	out := map[string]string{}
-	for id, v := range map[string][]float64{"ttft": s.TTFT, "tpot": s.TPOT, "itl": gaps(run), "e2el": s.E2EL} {
-		if len(v) == 0 {
+	for _, group := range []struct {
+		id     string
+		n      int
+		values iter.Seq[float64]
+	}{
+		{"ttft", len(s.TTFT), slices.Values(s.TTFT)}, {"tpot", len(s.TPOT), slices.Values(s.TPOT)}, {"itl", n, itl},
+		{"e2el", len(s.E2EL), slices.Values(s.E2EL)},
+	} {
+		if group.n == 0 {
 			continue
 		}
-		enc, err := encodeHistogram(v)
+		enc, err := encodeHistogram(group.n, group.values)
 		if err != nil {
-			return nil, fmt.Errorf("histogram of %s: %w", id, err)
+			return nil, fmt.Errorf("histogram of %s: %w", group.id, err)
 		}
-		out[id] = enc
+		out[group.id] = enc
 	}
 	return out, nil
 }
@@ -44,11 +60,11 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// encodeHistogram returns what hdrhistogram-go encodes for these values, with a compressor that is used again and without
+// encodeHistogram returns what hdrhistogram-go encodes for n values, with a compressor that is used again and without
 // its quarter of a million counts, nearly all of which are zero.
-func encodeHistogram(v []float64) (string, error) {
+func encodeHistogram(n int, values iter.Seq[float64]) (string, error) {
 	var text, packed bytes.Buffer
-	counts := encodeCounts(v)
+	counts := encodeCounts(n, values)
 	for _, field := range []any{hdrhistogram.V2EncodingCookieBase | inWords, int32(len(counts)), int32(0), int32(digits), int64(1),
 		int64(maxHistogram), float64(1)} { // the last is the ratio to the unit of the values
 		_ = binary.Write(&text, binary.BigEndian, field)
@@ -78,12 +94,12 @@ const (
 
 // encodeCounts returns the counts up to that of the largest value as signed variable-length numbers, of which a negative one
 // stands for so many zeros.
-func encodeCounts(v []float64) []byte {
-	at := make([]int32, len(v)) // the count of each value
-	for i, x := range v {
+func encodeCounts(size int, values iter.Seq[float64]) []byte {
+	at := make([]int32, 0, size) // the count of each value
+	for x := range values {
 		us := uint64(math.Round(min(max(x*1e6, 0), maxHistogram)))
 		doublings := bits.Len64(us|(2<<halfBits-1)) - halfBits - 1
-		at[i] = int32(doublings<<halfBits + int(us>>doublings))
+		at = append(at, int32(doublings<<halfBits+int(us>>doublings)))
 	}
 	slices.Sort(at)
 	var out []byte

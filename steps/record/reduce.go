@@ -1,6 +1,12 @@
 package record
 
-import "slices"
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
 
 // quantiles are the percentile statistics of every latency group.
 var quantiles = [...]struct {
@@ -21,9 +27,7 @@ func Reduce(run Run) map[string]float64 {
 	m := map[string]float64{}
 	untimed := reduceLatencies(m, run)
 	if !untimed {
-		itl := gaps(run)
-		reduceGroup(m, "itl", itl)
-		reduceGroup(m, "itl_token", tokenGaps(run, itl))
+		reduceGaps(m, run)
 	}
 	reduceThroughput(m, run)
 	reduceConcurrency(m, run)
@@ -50,15 +54,49 @@ func reduceLatencies(m map[string]float64, run Run) (untimed bool) {
 	return untimed
 }
 
+// reduceGaps adds the statistics of the times between events and between tokens, which mostly are the same. A million requests
+// have many: unless one is longer than four seconds, each takes four bytes.
+func reduceGaps(m map[string]float64, run Run) {
+	n, longest, one := shape(run)
+	if longest > math.MaxUint32 {
+		reducePooled[int64](m, run, n)
+	} else {
+		reducePooled[uint32](m, run, n)
+	}
+	if !one {
+		reduceGroup(m, "itl_token", tokenGaps(run))
+		return
+	}
+	for _, stat := range slices.Collect(maps.Keys(m)) {
+		if name, of := strings.CutPrefix(stat, "itl."); of {
+			m["itl_token."+name] = m[stat]
+		}
+	}
+}
+
+// reducePooled adds the statistics of the n gaps of a run, which it holds as type T.
+func reducePooled[T int64 | uint32](m map[string]float64, run Run, n int) {
+	pooled := make([]T, 0, n)
+	for gap := range gaps(run) {
+		pooled = append(pooled, T(gap))
+	}
+	reduceValues(m, "itl", pooled, func(ns T) float64 { return seconds(int64(ns)) })
+}
+
 // reduceGroup adds the statistics of a group, which it sorts.
-func reduceGroup(m map[string]float64, id string, v []float64) {
+func reduceGroup(m map[string]float64, id string, v []float64) { reduceValues(m, id, v, itself) }
+
+// reduceValues adds the statistics of a group, which it sorts: a run of a million requests has no room for a copy. in returns a
+// value in the metric's unit, in the same order.
+func reduceValues[T cmp.Ordered](m map[string]float64, id string, v []T, in func(T) float64) {
 	if len(v) == 0 {
 		return
 	}
-	m[id+".mean"], m[id+".std"] = Mean(v), Std(v)
-	slices.Sort(v) // in place: a run of a million requests has many gaps
+	average := mean(v, in)
+	m[id+".mean"], m[id+".std"] = average, std(v, in, average)
+	slices.Sort(v)
 	for _, q := range quantiles {
-		m[id+"."+q.stat] = Quantile(v, q.q)
+		m[id+"."+q.stat] = quantile(v, in, q.q)
 	}
 }
 

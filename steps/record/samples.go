@@ -1,9 +1,6 @@
 package record
 
-import (
-	"iter"
-	"slices"
-)
+import "iter"
 
 // Samples are the pooled observations of a run for its latency metrics, in seconds and in request order. Only
 // successful requests contribute. A slice is empty without observations.
@@ -67,7 +64,10 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 // Collect pools the observations of a run.
 func Collect(run Run) Samples {
 	s := latencies(run)
-	s.ITL, s.ITLToken, s.Session = gaps(run), tokenGaps(run, nil), sessionTimes(run)
+	for gap := range gaps(run) {
+		s.ITL = append(s.ITL, seconds(gap))
+	}
+	s.ITLToken, s.Session = tokenGaps(run), sessionTimes(run)
 	return s
 }
 
@@ -173,25 +173,43 @@ func countsExact(r *Request) bool {
 	return r.OutputTokens > 0 && r.Events[len(r.Events)-1].Tokens == r.OutputTokens
 }
 
-// gaps pools the times between the events of each request, see [Samples.ITL].
-func gaps(run Run) []float64 {
-	out := slices.Grow([]float64(nil), run.Requests.Events())
-	for r := range successes(run) {
-		for k := 1; k < len(r.Events); k++ {
-			out = append(out, seconds(r.Events[k].At-r.Events[k-1].At))
+// gaps yields the times between the events of each request in nanoseconds, see [Samples.ITL].
+func gaps(run Run) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for r := range successes(run) {
+			for k := 1; k < len(r.Events); k++ {
+				if !yield(r.Events[k].At - r.Events[k-1].At) {
+					return
+				}
+			}
 		}
 	}
-	return out
 }
 
-// tokenGaps pools the per-token gaps, see [Samples.ITLToken], into a slice that it overwrites. An event without a token does
-// not end a gap, as in SGLang's client.
-func tokenGaps(run Run, into []float64) []float64 {
+// shape returns the number of gaps of a run and the longest one, and whether they are those of its tokens as well: each event
+// after a request's first brought one token, and the counts are exact.
+func shape(run Run) (n int, longest uint64, one bool) {
+	one = true
+	for r := range successes(run) {
+		one = one && countsExact(r)
+		for k := 1; k < len(r.Events); k++ {
+			before, e := r.Events[k-1], r.Events[k]
+			longest = max(longest, uint64(e.At-before.At)) // a negative one is the longest
+			one = one && e.Tokens == before.Tokens+1
+		}
+		n += len(r.Events) - 1
+	}
+	return n, longest, one
+}
+
+// tokenGaps pools the per-token gaps, see [Samples.ITLToken]. An event without a token does not end a gap, as in SGLang's
+// client.
+func tokenGaps(run Run) []float64 {
 	tokens, exact := followingTokens(run)
 	if !exact {
 		return nil
 	}
-	out := slices.Grow(into[:0], tokens)
+	out := make([]float64, 0, tokens)
 	for r := range successes(run) {
 		at, n := r.Events[0].At, r.Events[0].Tokens
 		for _, e := range r.Events[1:] {
