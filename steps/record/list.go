@@ -22,7 +22,8 @@ type List struct {
 	words   []string
 	numbers map[string]int
 	answers []*Answer
-	scratch []byte // the last encoded request
+	scratch []byte   // the last encoded request
+	spare   [][]byte // chunks that Edit has read
 }
 
 // place is where a request begins.
@@ -43,10 +44,11 @@ func (l List) Len() int { return len(l.at) }
 // Events returns the number of events of all requests.
 func (l List) Events() int { return l.events }
 
-// The sizes of chunks in bytes: each is twice as large as the one before, so that short and long lists waste little.
+// The sizes of chunks in bytes: each of the first is twice as large as the one before, so that short and long lists waste
+// little.
 const (
 	firstChunk = 1 << 10
-	mostChunk  = 1 << 18
+	lastChunk  = 1 << 18
 )
 
 // Add appends a request. An answer is shared with it, and everything else is copied.
@@ -55,11 +57,21 @@ func (l *List) Add(r Request) {
 	last := len(l.chunks) - 1
 	if last < 0 || len(l.scratch) > cap(l.chunks[last])-len(l.chunks[last]) {
 		last++
-		l.chunks = append(l.chunks, make([]byte, 0, max(min(firstChunk<<last, mostChunk), len(l.scratch))))
+		l.chunks = append(l.chunks, l.chunk(len(l.scratch)))
 	}
 	l.at = append(l.at, place{uint32(last), uint32(len(l.chunks[last]))})
 	l.chunks[last] = append(l.chunks[last], l.scratch...)
 	l.events += len(r.Events)
+}
+
+// chunk returns an empty chunk for at least n bytes.
+func (l *List) chunk(n int) []byte {
+	if last := len(l.spare) - 1; last >= 0 && cap(l.spare[last]) >= n {
+		c := l.spare[last]
+		l.spare = l.spare[:last]
+		return c[:0]
+	}
+	return make([]byte, 0, max(min(firstChunk<<min(len(l.chunks), 8), lastChunk), n))
 }
 
 // All yields the requests in order, with their numbers. Each is valid until the next one is yielded.
@@ -95,25 +107,26 @@ func (l List) Sorted() List {
 	return sorted
 }
 
-// Edit changes each request in place. Copies of the list keep the old requests. Without a copy, the memory of the old
-// requests is freed as they are changed.
+// Edit changes each request. It writes into the memory of what it has read, so that copies of the list must not be used
+// afterwards.
 func (l *List) Edit(change func(*Request)) {
 	old := *l
-	old.chunks = slices.Clone(l.chunks)
 	left := make([]int, len(old.chunks)) // requests of each chunk
 	for _, p := range old.at {
 		left[p.chunk]++
 	}
-	*l = List{at: make([]place, 0, len(old.at))}
+	*l = List{at: old.at[:0]}
 	var d decoder
-	for i, p := range old.at {
+	for i := range old.at {
+		from := old.at[i].chunk
 		r := d.decode(&old, i)
 		change(r)
 		l.Add(*r)
-		if left[p.chunk]--; left[p.chunk] == 0 {
-			old.chunks[p.chunk] = nil
+		if left[from]--; left[from] == 0 {
+			l.spare = append(l.spare, old.chunks[from])
 		}
 	}
+	l.spare = nil
 }
 
 // Flags of an encoded request.

@@ -98,11 +98,42 @@ func TestListReturnsWhatWasAdded(t *testing.T) {
 		for i := range edited {
 			edited[i].Error, edited[i].Events = "masked", append(slices.Clone(edited[i].Events), record.Event{At: 1, Tokens: 1})
 		}
-		copied := list
-		copied.Edit(func(r *record.Request) {
+		list.Edit(func(r *record.Request) {
 			r.Error, r.Events = "masked", append(r.Events, record.Event{At: 1, Tokens: 1})
 		})
-		equal("edited", copied, edited)
-		equal("edited elsewhere", list, requests)
+		equal("edited", list, edited)
 	})
+}
+
+// TestLongListsAllocateLittle: a list allocates for many requests at once, however long it is, and edits them in its own memory.
+func TestLongListsAllocateLittle(t *testing.T) {
+	const requests = 400_000
+	events := make([]record.Event, 8)
+	for k := range events {
+		events[k] = record.Event{At: int64(k+1) * 1_000_000_000, Tokens: k + 1}
+	}
+	var list record.List
+	if n := testing.AllocsPerRun(1, func() {
+		list = record.List{}
+		for i := range requests {
+			list.Add(record.Request{Index: i, Events: events, PromptTokens: 1})
+		}
+	}); n > 1000 {
+		t.Errorf("%.0f allocations for %d requests", n, requests)
+	}
+	n, round := 0, 0
+	if allocs := testing.AllocsPerRun(1, func() {
+		round++
+		list.Edit(func(r *record.Request) { r.PromptTokens++ })
+	}); allocs > 100 {
+		t.Errorf("%.0f allocations to edit", allocs)
+	}
+	for i, r := range list.All() {
+		if n++; r.Index != i || r.PromptTokens != 1+round || len(r.Events) != len(events) || r.Events[7] != events[7] {
+			t.Fatalf("request %d: %+v", i, r)
+		}
+	}
+	if n != requests {
+		t.Errorf("%d requests", n)
+	}
 }
