@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,9 +33,6 @@ func isVLLM(o *value) bool {
 	return false
 }
 
-// manyRequests is the number of requests whose arrays are worth a collection: tens of megabytes.
-const manyRequests = 100_000
-
 // useRequests computes missing figures of the file from the requests, and checks the others.
 func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 	switch {
@@ -48,18 +44,12 @@ func (r *Run) useRequests(q *requests, opt ReadOptions) error {
 	case r.Params["max_concurrency"] == "": // vLLM 0.33 always writes times in the queue
 		q.queues = nil
 	}
-	if q.events.Len() > manyRequests {
-		runtime.GC() // the records need as much memory again, and Go would first double what it holds
-	}
 	rec, err := q.run(r.Duration)
 	if err != nil {
 		return err
 	}
 	timed, silent := len(q.starts) > 0, q.silent
 	*q = requests{json: q.json} // the records have the arrays
-	if rec.Requests.Len() > manyRequests {
-		runtime.GC() // so do the figures
-	}
 	computed := record.Reduce(*rec)
 	left := []string{"success."}
 	if r.group("itl") != "itl" { // other gaps than those of the records
