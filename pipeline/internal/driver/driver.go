@@ -18,6 +18,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -110,7 +111,7 @@ func (d Driver) program(ctx context.Context, opt Options) (result.Run, error) {
 	id := make([]byte, 8)
 	rand.Read(id) // never fails
 	values := maps.Clone(opt.Values)
-	values["dir"] = "/tmp/pipeline-offline-" + hex.EncodeToString(id)
+	values["dir"] = spawn.ProgramFolder + hex.EncodeToString(id)
 	values["output"] = path.Join(values["dir"], opt.Driver.Output)
 	written, err := opt.Program(ctx, expandAll(opt.Driver.Command, values), values["output"])
 	if err != nil {

@@ -1,6 +1,17 @@
 package spawn
 
-import "strings"
+import (
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// ProgramFolder begins the path of the folder that a program makes for what it writes. 16 hexadecimal digits follow. The
+// program removes its folder itself, but not if it is killed.
+const ProgramFolder = "/tmp/pipeline-offline-"
+
+var programFolder = regexp.MustCompile(`^` + ProgramFolder + `[0-9a-f]{16}`)
 
 // Orphan is a process that an instance of this program started and left behind.
 type Orphan struct {
@@ -14,3 +25,16 @@ type Orphan struct {
 
 // Command returns the command line, or the title that the process gave itself.
 func (o Orphan) Command() string { return strings.TrimRight(strings.Join(o.Argv, " "), " ") }
+
+// removeFolders removes the folders of programs that were killed, which their command lines name.
+func removeFolders(killed []Orphan) error {
+	var errs []error
+	for _, o := range killed {
+		for _, word := range o.Argv {
+			if folder := programFolder.FindString(word); folder != "" {
+				errs = append(errs, os.RemoveAll(folder))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -100,7 +100,7 @@ func end(find func() ([]Orphan, error)) ([]Orphan, error) {
 	for {
 		found, err := find()
 		if err != nil || len(found) == 0 {
-			return ended, err
+			return ended, errors.Join(err, removeFolders(ended))
 		}
 		if time.Now().After(deadline) {
 			o := found[0]
