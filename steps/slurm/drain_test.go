@@ -21,18 +21,18 @@ type commands map[string]string
 func running() commands {
 	return commands{
 		"squeue": "RUNNING|None|UNLIMITED|n[1-2]", "scontrol show hostnames n[1-2]": "n1\nn2\n",
-		"scontrol --oneliner show node n1": "NodeName=n1 NodeAddr=10.77.0.11", "scontrol --oneliner show node n2": "NodeName=n2 NodeAddr=10.77.0.12",
+		"scontrol --oneliner show node n1": "NodeName=n1 NodeAddr=127.0.0.1", "scontrol --oneliner show node n2": "NodeName=n2 NodeAddr=10.77.0.12",
 	}
 }
 
 func (c commands) Spawn(_ context.Context, cmd steps.Command) (steps.Child, error) {
-	line, answer := strings.Join(cmd.Argv, " "), ""
-	for begin, text := range c {
-		if strings.HasPrefix(line, begin) {
-			answer = text
+	line, longest := strings.Join(cmd.Argv, " "), ""
+	for begin := range c {
+		if strings.HasPrefix(line, begin) && len(begin) > len(longest) {
+			longest = begin
 		}
 	}
-	_, err := io.WriteString(cmd.Stdout, answer)
+	_, err := io.WriteString(cmd.Stdout, c[longest])
 	return ended{}, err
 }
 
@@ -46,6 +46,33 @@ func (ended) Done() <-chan struct{} {
 }
 func (ended) Wait() error         { return nil }
 func (ended) Signal(string) error { return nil }
+
+// recorder keeps the commands that start steps.
+type recorder struct {
+	commands
+	steps []steps.Command
+}
+
+func (r *recorder) Spawn(ctx context.Context, cmd steps.Command) (steps.Child, error) {
+	if cmd.Argv[0] == "srun" {
+		r.steps = append(r.steps, cmd)
+	}
+	return r.commands.Spawn(ctx, cmd)
+}
+
+// launched starts a process on the first node of job 7. Its step ends at once.
+func launched(t *testing.T, opt slurm.Options, at slurm.Place, p steps.Process) (*recorder, steps.Server, error) {
+	t.Helper()
+	r := &recorder{commands: running()}
+	opt.JobID, opt.Spawner, opt.RunID, opt.Owner = "7", r, "r", "o"
+	j := slurm.New(opt)
+	if err := j.Allocate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.Port = 1 // where nothing listens
+	s, err := j.Launcher(at).Start(t.Context(), p, nil)
+	return r, s, err
+}
 
 // attached returns job 7 with its nodes; more are further answers from then on.
 func attached(t *testing.T, opt slurm.Options, more commands) *slurm.Job {

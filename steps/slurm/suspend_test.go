@@ -1,33 +1,15 @@
-package slurm
+package slurm_test
 
 import (
 	"context"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/slurm"
 )
-
-// controller is a spawner of commands that all print the same.
-type controller struct{ text string }
-
-type answered struct{ done chan struct{} }
-
-func (c *controller) Spawn(_ context.Context, cmd steps.Command) (steps.Child, error) {
-	child := answered{make(chan struct{})}
-	_, err := io.WriteString(cmd.Stdout, c.text)
-	close(child.done)
-	return child, err
-}
-
-func (answered) PID() int                              { return 1 }
-func (answered) Capabilities() steps.ChildCapabilities { return steps.ChildCapabilities{} }
-func (c answered) Done() <-chan struct{}               { return c.done }
-func (answered) Wait() error                           { return nil }
-func (answered) Signal(string) error                   { return nil }
 
 // As scontrol of Slurm 22.05.8 writes it, shortened.
 const job = "JobId=7 JobName=pipeline UserId=root(0) Priority=1 JobState=STATE Reason=None Dependency=(null) Requeue=0 ExitCode=0:0 " +
@@ -39,12 +21,24 @@ func described(state, ran, last, pre string) string {
 	return strings.NewReplacer("STATE", state, "RAN", ran, "LAST", last, "PRE", pre).Replace(job)
 }
 
+// watched watches a server of job 7, of which the controller says what it is told to.
+func watched(t *testing.T, first string) (tell func(string), paused func(context.Context) (string, error)) {
+	t.Helper()
+	r, s, err := launched(t, slurm.Options{}, slurm.Place{}, steps.Process{Name: "sut", Argv: []string{"x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell = func(text string) {
+		r.commands["scontrol show job"] = text
+		r.commands["scontrol --oneliner show job"] = text
+	}
+	tell(first)
+	return tell, s.Capabilities().WatchPauses(t.Context())
+}
+
 func TestSuspensions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &controller{described("RUNNING", "00:00:10", "None", "0")}
-		j := New(Options{Spawner: c})
-		j.id = "7"
-		paused := (&Server{launcher: &Launcher{job: j}}).WatchPauses(t.Context())
+		tell, paused := watched(t, described("RUNNING", "00:00:10", "None", "0"))
 		for i, tt := range []struct{ text, want string }{
 			{described("RUNNING", "00:00:40", "None", "0"), ""},
 			{described("RUNNING", "00:01:04", "2026-11-26T13:01:11", "50"), "Slurm job 7 was suspended and resumed (it did not run for about 6s)"},
@@ -56,7 +50,7 @@ func TestSuspensions(t *testing.T) {
 			{described("RUNNING", "00:03:24", "2026-11-26T13:02:40", "140"), ""},
 		} {
 			time.Sleep(30 * time.Second)
-			c.text = tt.text
+			tell(tt.text)
 			got, err := paused(t.Context())
 			if err != nil {
 				got = err.Error()
@@ -71,15 +65,13 @@ func TestSuspensions(t *testing.T) {
 // A controller that did not answer at first is asked from then on.
 func TestSuspensionsUnknownAtFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &controller{"gibberish"}
-		j := New(Options{Spawner: c})
-		paused := (&Server{launcher: &Launcher{job: j}}).WatchPauses(t.Context())
+		tell, paused := watched(t, "gibberish")
 		synctest.Wait() // for the first look
-		c.text = described("RUNNING", "00:00:40", "None", "0")
+		tell(described("RUNNING", "00:00:40", "None", "0"))
 		if got, err := paused(t.Context()); got != "" || err == nil {
 			t.Errorf("at first: %q, %v", got, err)
 		}
-		c.text = described("SUSPENDED", "00:00:40", "2026-11-26T13:02:21", "40")
+		tell(described("SUSPENDED", "00:00:40", "2026-11-26T13:02:21", "40"))
 		if got, err := paused(t.Context()); got == "" || err != nil {
 			t.Errorf("then: %q, %v", got, err)
 		}
