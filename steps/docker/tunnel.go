@@ -175,5 +175,5 @@ func (w *lastWords) String() string {
 	if text := strings.TrimSpace(string(w.text)); text != "" {
 		return text
 	}
-	return "it said nothing"
+	return "it produced no output"
 }

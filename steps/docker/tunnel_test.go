@@ -142,7 +142,7 @@ func TestTunnelRefused(t *testing.T) {
 		host, says, want string
 	}{
 		"no entry":  {"ssh://gpu2", "Permission denied (publickey).\r\n", "ssh ended (exit status 255): Permission denied (publickey)."},
-		"silent":    {"ssh://gpu2", " ", "ssh ended (exit status 255): it said nothing"},
+		"silent":    {"ssh://gpu2", " ", "ssh ended (exit status 255): it produced no output"},
 		"an option": {"ssh://-oProxyCommand=evil", "", "write ssh://USER@HOST"},
 		"not ssh":   {"tcp://gpu2:1", "", "is not an ssh url"},
 	} {

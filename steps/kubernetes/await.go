@@ -116,7 +116,7 @@ func gated(pod *core.Pod) bool { return len(pod.Spec.SchedulingGates) > 0 }
 // heldBack returns why a Pod has no node, in the words of the scheduler and of the queue that has not
 // admitted it.
 func (r *Run) heldBack(ctx context.Context, pod *core.Pod) string {
-	why := cmp.Or(unschedulable(pod), "the scheduler says nothing")
+	why := cmp.Or(unschedulable(pod), "the scheduler gives no reason")
 	if queue := pod.Labels[queueLabel]; queue != "" && gated(pod) {
 		said := r.warnings(ctx, "involvedObject.kind=Workload", "pod-"+pod.Name+"-")
 		return fmt.Sprintf("%s; queue %s: %s", why, queue, cmp.Or(said, "no event says why; is there a LocalQueue of this name?"))

@@ -185,7 +185,7 @@ const killed = 128 + int32(syscall.SIGKILL)
 
 // readLook reads the line of a Pod that looks, which then waits to be removed.
 func (r *Run) readLook(ctx context.Context, pod string) (Look, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.opt.StartWait, errors.New("it says nothing"))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.opt.StartWait, errors.New("it printed nothing in time"))
 	defer cancel()
 	for {
 		var text []byte

@@ -76,5 +76,5 @@ func (o *output) last() string {
 	if line := o.find(""); line != "" {
 		return line
 	}
-	return "srun says nothing"
+	return "srun produced no output"
 }
