@@ -100,7 +100,7 @@ func TestLargeFile(t *testing.T) {
 		kept             bool
 		megabytes        int64 // of the whole process
 	}{
-		{"a million", 1_000_000, 16, 0, true, 900},
+		{"a million", 1_000_000, 16, 0, true, 450},
 		{"a million, beyond the limit", 1_000_000, 40, 100_000, false, 300},
 	}
 	if !*full {
