@@ -20,7 +20,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[VoidCause](): texts(VoidClock, VoidClient, VoidGeneratorLost, VoidMachine, VoidCounters,
 		VoidIncomplete, VoidSuspended),
 	reflect.TypeFor[DifferentRequests](): texts(OtherPrompts, OtherUsage, OtherLengths, OtherTexts, RepeatedAnswers, MovedAnswers, OtherEvents,
-		OtherFinish, BlankTokens, OtherBeginnings, LateEnds, OtherWarmup),
+		OtherFinish, BlankTokens, OtherBeginnings, LateEnds, OtherWarmup, OtherReasoning),
 	reflect.TypeFor[AnswerForm]():       texts(AnswersStreamed, AnswersStreamedAndWhole),
 	reflect.TypeFor[DecisionKind]():     texts(KindMetric, KindSuccess, KindAssert),
 	reflect.TypeFor[BaselineKind]():     texts(BaselinePaired, BaselineFile, BaselineStored),
@@ -133,6 +133,7 @@ const (
 	OtherFinish     DifferentRequests = "finish"           // answers that ended at their length limit
 	BlankTokens     DifferentRequests = "blank"            // a first token without text
 	LateEnds        DifferentRequests = "late_ends"        // time from the last token to the end of the response
+	OtherReasoning  DifferentRequests = "reasoning"        // share of an answer that is reasoning
 	OtherWarmup     DifferentRequests = "warmup"           // failures or times of the requests before the measured ones
 	OtherBeginnings DifferentRequests = "beginnings"       // first words of greedy answers
 )

@@ -8,6 +8,8 @@ type RunRequests struct {
 	Events       int `json:"events"`        // stream events with tokens
 	// Characters that are visible, in all answers; absent if the texts are unknown.
 	Characters int `json:"characters,omitempty"`
+	// Reasoning is the number of those that servers sent as reasoning.
+	Reasoning int `json:"reasoning,omitempty" bounds:"0,"`
 	// Finish counts the requests by finish reason.
 	Finish map[string]int `json:"finish,omitempty"`
 	// Blank counts the requests whose first event with a token had no visible text. The time to

@@ -20,6 +20,8 @@ type textSum struct {
 	last    [record.EndBytes]byte // its last bytes, in a ring
 	chars   int                   // that are visible
 	visible bool                  // a visible character has occurred
+	// reasoning is the number of visible characters that are reasoning.
+	reasoning int
 }
 
 // The constants of FNV-1a with 32 bits.
@@ -33,7 +35,7 @@ func newTextSum() textSum { return textSum{hash: fnvOffset, begin: fnvOffset, fi
 // record returns the sum for the request's record. blank is the number of events before the first
 // one with text.
 func (t *textSum) record(blank int) *record.Text {
-	return &record.Text{Chars: t.chars, Sum: t.hash, Begin: t.begin, First: t.first, End: t.end(), Blank: blank}
+	return &record.Text{Chars: t.chars, Reasoning: t.reasoning, Sum: t.hash, Begin: t.begin, First: t.first, End: t.end(), Blank: blank}
 }
 
 // end returns the hash of the last bytes.
@@ -47,7 +49,9 @@ func (t *textSum) end() uint32 {
 
 // addChunk adds the text of one event.
 func (t *textSum) addChunk(c *chunk) {
+	before := t.chars
 	t.add(c.reasoning)
+	t.reasoning += t.chars - before
 	t.add(c.content)
 	if c.calls != nil {
 		t.addCalls(c.calls)

@@ -73,6 +73,9 @@ func TestFirstText(t *testing.T) {
 		if got := rec.First().At; got != tt.first || rec.Text.Blank != tt.blank || rec.Text.Chars != tt.chars {
 			t.Errorf("%s: first text at %d, %+v, want %d", tt.name, got, *rec.Text, tt.first)
 		}
+		if thought := rec.Text.Reasoning; (thought == 2) != (tt.name == "reasoning") || thought > 2 {
+			t.Errorf("%s: %d characters of reasoning", tt.name, thought)
+		}
 	}
 }
 

@@ -180,7 +180,9 @@ func (l *List) encode(b []byte, r *Request) []byte {
 	b = binary.AppendVarint(b, r.Headers-at)
 	b = binary.LittleEndian.AppendUint32(b, r.Asked)
 	if t := r.Text; t != nil {
-		b = binary.AppendVarint(binary.AppendVarint(b, int64(t.Chars)), int64(t.Blank))
+		for _, n := range [...]int{t.Chars, t.Blank, t.Reasoning} {
+			b = binary.AppendVarint(b, int64(n))
+		}
 		for _, sum := range [...]uint32{t.Sum, t.Begin, t.First, t.End} {
 			b = binary.LittleEndian.AppendUint32(b, sum)
 		}
@@ -243,7 +245,10 @@ func (d *decoder) decode(l *List, i int) *Request {
 	r.Headers += d.int()
 	r.Asked = d.uint32()
 	if flags&flagText != 0 {
-		d.text = Text{Chars: int(d.int()), Blank: int(d.int()), Sum: d.uint32(), Begin: d.uint32(), First: d.uint32(), End: d.uint32()}
+		d.text = Text{
+			Chars: int(d.int()), Blank: int(d.int()), Reasoning: int(d.int()),
+			Sum: d.uint32(), Begin: d.uint32(), First: d.uint32(), End: d.uint32(),
+		}
 		r.Text = &d.text
 	}
 	if flags&flagAnswer != 0 {

@@ -39,7 +39,7 @@ func drawnRequest(t *rapid.T) record.Request {
 	}
 	if rapid.Bool().Draw(t, "known text") {
 		r.Text = &record.Text{Chars: count.Draw(t, "chars"), Sum: sum.Draw(t, "sum"), Begin: sum.Draw(t, "begin"), First: sum.Draw(t, "first"),
-			End: sum.Draw(t, "end"), Blank: count.Draw(t, "blank")}
+			End: sum.Draw(t, "end"), Blank: count.Draw(t, "blank"), Reasoning: count.Draw(t, "reasoning")}
 	}
 	if rapid.Bool().Draw(t, "answered") {
 		r.Answer = &record.Answer{Text: rapid.String().Draw(t, "text"), Tokens: []string{"a"}, Logprobs: []float64{-1}}

@@ -63,6 +63,8 @@ type Request struct {
 type Text struct {
 	// Chars is the number of visible characters: neither space nor control.
 	Chars int `json:"n"`
+	// Reasoning is the number of those that the server sent as reasoning, before the answer itself.
+	Reasoning int `json:"reasoning,omitempty"`
 	// Sum is a hash of the text, Begin a hash of its first bytes (see BeginBytes), First of even fewer (see
 	// FirstBytes), and End of its last bytes (see EndBytes).
 	Sum   uint32 `json:"sum"`

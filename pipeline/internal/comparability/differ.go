@@ -126,6 +126,7 @@ func CompareRequests(benchmark string, base, head *result.Cell) (result.Compared
 	add(lateEnds(pairs))
 	add(warmupFailures(pairs))
 	add(warmupTimes(pairs))
+	add(reasoning(pairs))
 	for _, p := range pairs {
 		out.Pairs = append(out.Pairs, p.PairedRequests)
 	}

@@ -117,6 +117,23 @@ func warmupTimes(pairs []runPair) (d result.RequestDifference, differs bool) {
 	return d, true
 }
 
+// reasoning reports if another share of the answers is reasoning on one side. The time to first token ends with the first
+// token of either, and a reader waits for the answer.
+func reasoning(pairs []runPair) (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.OtherReasoning, Repeat: pairs[0].Repeat, Shown: true}
+	share := func(r result.Run) float64 {
+		return float64(r.Requests.Reasoning) / float64(max(r.Requests.Characters, 1))
+	}
+	n := float64(len(pairs))
+	for _, p := range pairs {
+		d.Base, d.Head = d.Base+share(p.runs[0])/n, d.Head+share(p.runs[1])/n
+	}
+	d.Text = fmt.Sprintf("characters of the answers that are reasoning: base %.0f %%, head %.0f %%; the time to first token ends with the first "+
+		"of either", 100*d.Base, 100*d.Head)
+	return d, math.Abs(d.Head-d.Base) > otherShare &&
+		agree(pairs, func(p runPair) float64 { return share(p.runs[1]) - share(p.runs[0]) })
+}
+
 // agree reports whether a difference has the same sign in all pairs, and there are enough of them.
 func agree(pairs []runPair, of func(runPair) float64) bool {
 	up, down := 0, 0

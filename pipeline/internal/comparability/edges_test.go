@@ -9,6 +9,26 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
+// TestReasoning: an answer of which more is reasoning comes later, though its tokens do not.
+func TestReasoning(t *testing.T) {
+	of := func(chars int) *result.Cell {
+		return cell("0.7", 4, func(int) []record.Request {
+			requests := answered(40, greedyText, nil)
+			for i := range requests {
+				requests[i].Text.Reasoning = chars
+			}
+			return requests
+		})
+	}
+	for chars, want := range map[int]bool{0: false, 8: false, 60: true} {
+		got, _ := CompareRequests("benchmark.b", of(0), of(chars))
+		found := slices.ContainsFunc(got.Differences, func(d result.RequestDifference) bool { return d.What == result.OtherReasoning && d.Shown })
+		if found != want || len(got.Differences) > 1 {
+			t.Errorf("%d characters of reasoning: %+v", chars, got.Differences)
+		}
+	}
+}
+
 // TestEdgesOfRuns: cost before the first measured request and after the last token of an answer is reported, and noise
 // of both is not.
 func TestEdgesOfRuns(t *testing.T) {

@@ -52,6 +52,9 @@ func CollectRequests(requests, warmup record.List) *result.RunRequests {
 			out.OutputTokens += one.output
 			out.Events += one.events
 			out.Characters += one.chars
+			if r.Text != nil {
+				out.Reasoning += r.Text.Reasoning
+			}
 			if r.Finish != "" {
 				out.Finish[r.Finish]++
 			}
