@@ -128,8 +128,8 @@ func reasoning(pairs []runPair) (d result.RequestDifference, differs bool) {
 	for _, p := range pairs {
 		d.Base, d.Head = d.Base+share(p.runs[0])/n, d.Head+share(p.runs[1])/n
 	}
-	d.Text = fmt.Sprintf("characters of the answers that are reasoning: base %.0f %%, head %.0f %%; the time to first token ends with the first "+
-		"of either", 100*d.Base, 100*d.Head)
+	d.Text = fmt.Sprintf("characters of the answers that are reasoning: base %.0f %%, head %.0f %%; the time to first token ends with the "+
+		"first of either", 100*d.Base, 100*d.Head)
 	return d, math.Abs(d.Head-d.Base) > otherShare &&
 		agree(pairs, func(p runPair) float64 { return share(p.runs[1]) - share(p.runs[0]) })
 }
