@@ -21,7 +21,8 @@ var sleep = []float64{1.2, 2.4, 1.3, 1.3, 0, 1, 1.8, 0.8, 4.6, 1.4}
 // gosset is a document with this test alone.
 func gosset() *result.Document {
 	d := result.Decision{
-		Cell: "head", BaseCell: "base", Kind: result.KindMetric, Unit: "s", Direction: "lower", Scale: "difference", Margin: 0.5, N: len(sleep), Verdict: result.Regression,
+		Cell: "head", BaseCell: "base", Kind: result.KindMetric, Unit: "s", Direction: "lower", Scale: "difference", Margin: 0.5,
+		N: len(sleep), Verdict: result.Regression,
 	}
 	for i, x := range sleep {
 		d.Pairs = append(d.Pairs, result.Pair{Repeat: i + 1, Base: 10, Head: 10 + x})
@@ -31,7 +32,8 @@ func gosset() *result.Document {
 	terms := gates.Terms{Rule: gates.Rule{TestName: "paired_t"}}
 	cells := []result.Cell{{Hash: "base", Target: "server.vllm.base"}, {Hash: "head", Target: "server.vllm.head"}}
 	return &result.Document{Alpha: 0.05, FamilySize: 1, Status: result.StatusComplete, Gates: []result.Gate{
-		{Addr: "gate.g", Benchmark: "benchmark.b", BaselineKind: "paired", Terms: terms, Verdict: result.Regression, Decisions: []result.Decision{d}}},
+		{Addr: "gate.g", Benchmark: "benchmark.b", BaselineKind: "paired", Terms: terms, Verdict: result.Regression,
+			Decisions: []result.Decision{d}}},
 		Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: cells}}}
 }
 

@@ -22,7 +22,8 @@ func sectionOf(doc *result.Document, id string) model.Section {
 // How a process ended is said once, whether the launcher says "1" or "exit status 1".
 func TestExitIsSaidOnce(t *testing.T) {
 	for exit, want := range map[string]string{"exit status 3": "exit status 3", "3": "exit 3", "killed": "exit killed"} {
-		doc := &result.Document{Launches: []result.Launch{{Target: "server.vllm.a", Repeat: 1, Failure: &result.Failure{Phase: "ready", Exit: exit}}}}
+		failed := result.Launch{Target: "server.vllm.a", Repeat: 1, Failure: &result.Failure{Phase: "ready", Exit: exit}}
+		doc := &result.Document{Launches: []result.Launch{failed}}
 		text := model.Join(" ", sectionOf(doc, "failures").Notes...).String()
 		if !strings.Contains(text, want) || strings.Contains(text, "exit exit") {
 			t.Errorf("%s: %q", exit, text)

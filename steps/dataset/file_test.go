@@ -42,7 +42,8 @@ func material(t *testing.T, d *steps.Dataset, need int) dataset.Material {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dataset.Material{Corpus: dataset.Corpus{IDs: ids(500)}, Table: table, Tokenize: words, Need: need, Seeds: dataset.Seeds{Lengths: 3, Content: 1}}
+	return dataset.Material{Corpus: dataset.Corpus{IDs: ids(500)}, Table: table, Tokenize: words, Need: need,
+		Seeds: dataset.Seeds{Lengths: 3, Content: 1}}
 }
 
 // fromTable makes the prompts of a table that was read already.
@@ -202,7 +203,8 @@ func TestMessages(t *testing.T) {
 			t.Errorf("messages %s and %s", a, b)
 		}
 	}
-	if _, err := fromTable(t.Context(), d, dataset.Material{Table: table, Need: 2}); err == nil || !strings.Contains(err.Error(), "need endpoint") {
+	if _, err := fromTable(t.Context(), d, dataset.Material{Table: table, Need: 2}); err == nil ||
+		!strings.Contains(err.Error(), "need endpoint") {
 		t.Errorf("messages to completions: error %v", err)
 	}
 }

@@ -22,7 +22,8 @@ func TestKinds(t *testing.T) {
 				t.Errorf("%q: %s has no doc", k.Name, a.Name)
 			}
 		}
-		if err := (*dataset.Files)(nil).Check(steps.Dataset{Kind: k.Name, InputMin: 8, InputMax: 8, OutputMin: 1, OutputMax: 1, Path: "f"}); err != nil {
+		d := steps.Dataset{Kind: k.Name, InputMin: 8, InputMax: 8, OutputMin: 1, OutputMax: 1, Path: "f"}
+		if err := (*dataset.Files)(nil).Check(d); err != nil {
 			t.Errorf("%q: %v", k.Name, err)
 		}
 	}

@@ -96,7 +96,8 @@ func TestEndpoints(t *testing.T) {
 			}
 		}
 	}
-	if dataset.CheckEndpoint(steps.Dataset{Kind: "random"}, "rerank") == nil || dataset.CheckEndpoint(steps.Dataset{Kind: "file"}, "rerank") != nil {
+	if dataset.CheckEndpoint(steps.Dataset{Kind: "random"}, "rerank") == nil ||
+		dataset.CheckEndpoint(steps.Dataset{Kind: "file"}, "rerank") != nil {
 		t.Error("a query needs documents")
 	}
 }

@@ -57,7 +57,8 @@ func TestPromptsOfMessages(t *testing.T) {
 	if want := []int{500, 500, 900, 700, 400}; !slices.Equal(lengths, want) {
 		t.Fatalf("prompts of %v tokens, want %v", lengths, want)
 	}
-	src := fromFile(t, steps.Dataset{Kind: "trace", Path: "p"}, dataset.Material{Corpus: dataset.Corpus{IDs: ids(5000)}, Table: table}).(dataset.Sessions)
+	m := dataset.Material{Corpus: dataset.Corpus{IDs: ids(5000)}, Table: table}
+	src := fromFile(t, steps.Dataset{Kind: "trace", Path: "p"}, m).(dataset.Sessions)
 	p := dataset.Prompts(src, 5, dataset.Seeds{1, 1})
 	for _, tt := range []struct{ a, b, least, most int }{
 		{0, 1, 430, 497}, // the rules

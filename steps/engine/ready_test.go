@@ -178,7 +178,8 @@ func TestPollStarting(t *testing.T) {
 	}
 	addr := l.Addr().String()
 	l.Close()
-	state, ready, err := engine.Poll(context.Background(), engine.NewClient(), steps.Endpoint{BaseURL: "http://" + addr}, engine.Checks{Health: "/health"})
+	state, ready, err := engine.Poll(context.Background(), engine.NewClient(), steps.Endpoint{BaseURL: "http://" + addr},
+		engine.Checks{Health: "/health"})
 	if state != steps.StateStarting || ready || err == nil {
 		t.Errorf("nobody listens: %s, %v, %v", state, ready, err)
 	}
@@ -205,7 +206,8 @@ func TestPollSilentServer(t *testing.T) {
 		cancel() // the request has arrived
 		_, _ = c.Read(make([]byte, 1<<16))
 	}()
-	state, ready, err := engine.Poll(ctx, engine.NewClient(), steps.Endpoint{BaseURL: "http://" + l.Addr().String()}, engine.Checks{Health: "/health"})
+	state, ready, err := engine.Poll(ctx, engine.NewClient(), steps.Endpoint{BaseURL: "http://" + l.Addr().String()},
+		engine.Checks{Health: "/health"})
 	if state != steps.StateListening || ready || !errors.Is(err, context.Canceled) {
 		t.Errorf("%s, %v, %v", state, ready, err)
 	}

@@ -67,7 +67,8 @@ func TestRefusals(t *testing.T) {
 				`p2p_nccl, pynccl, lmcache, multi, example, custom`,
 		},
 		"mixed versions": {
-			edit(pairOf("vllm", "0.14.0", "nixl", transfer("mooncake", kv.TCP)), func(d *steps.DeploymentSpec) { d.Members[1].Spec.Version = "0.33.0" }),
+			edit(pairOf("vllm", "0.14.0", "nixl", transfer("mooncake", kv.TCP)),
+				func(d *steps.DeploymentSpec) { d.Members[1].Spec.Version = "0.33.0" }),
 			`deployment.d: the servers do not speak the same mooncake: "prefill" is for vLLM 0.13 to 0.15, "decode" for vLLM 0.16 or later; use one engine and version on both sides`,
 		},
 		"at a url": {

@@ -130,7 +130,8 @@ func TestGPUs(t *testing.T) {
 			want: map[string]string{
 				"gpu_count": "2", "gpu_name": "NVIDIA A10; Tesla T4", "gpu_memory_mib": "23028; 15360", "gpu_driver": "535.104.05",
 				"gpu_power_limit_w": "150.00; 70.00", "gpu_max_clock_mhz": "1695; 1590", "gpu_pcie_gen": "4; 3", "gpu_pcie_width": "16",
-				"gpu_mig": probe.Unavailable, "gpu_ecc": "Enabled", "gpu_persistence": "Disabled", "gpu_topology": probe.Unavailable, "gpu_links": probe.Unavailable,
+				"gpu_mig": probe.Unavailable, "gpu_ecc": "Enabled", "gpu_persistence": "Disabled", "gpu_topology": probe.Unavailable,
+				"gpu_links": probe.Unavailable,
 			},
 		},
 	}

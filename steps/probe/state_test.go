@@ -304,10 +304,12 @@ func TestDifferences(t *testing.T) {
 		t.Error(diff)
 	}
 	cpu := map[string]string{"gpu_count": probe.Unavailable, "cpu_model": "x", "kernel": "6"}
-	if hardFacts, _ := probe.Differences(cpu, map[string]string{"cpu_model": "y", "kernel": "7"}); !cmp.Equal(hardFacts, []string{"cpu_model"}) {
+	hardFacts, _ = probe.Differences(cpu, map[string]string{"cpu_model": "y", "kernel": "7"})
+	if !cmp.Equal(hardFacts, []string{"cpu_model"}) {
 		t.Errorf("hard: %v", hardFacts)
 	}
-	if probe.HardKey(gpu) == probe.HardKey(other) || probe.HardKey(gpu) != probe.HardKey(map[string]string{"gpu_count": "8", "gpu_name": "H100", "kernel": "7"}) {
+	if probe.HardKey(gpu) == probe.HardKey(other) ||
+		probe.HardKey(gpu) != probe.HardKey(map[string]string{"gpu_count": "8", "gpu_name": "H100", "kernel": "7"}) {
 		t.Error("the key does not follow the hard facts")
 	}
 }

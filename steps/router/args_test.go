@@ -17,7 +17,8 @@ func TestParseArgs(t *testing.T) {
 	want := router.Config{
 		Protocol: router.Mooncake, AllowRecompute: true, Simulated: true, MaxBody: 64 << 20, MaxBodies: 1 << 30,
 		Timeouts: router.Timeouts{Dial: 5 * time.Second, Prefill: 10 * time.Minute, Request: time.Hour},
-		Prefill:  []router.Backend{{Name: "p", URL: "http://127.0.0.1:8100", BootstrapPort: 8998}}, Decode: []router.Backend{{URL: "http://127.0.0.1:8200"}},
+		Prefill:  []router.Backend{{Name: "p", URL: "http://127.0.0.1:8100", BootstrapPort: 8998}},
+		Decode:   []router.Backend{{URL: "http://127.0.0.1:8200"}},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -47,7 +47,8 @@ func TestNewRefuses(t *testing.T) {
 		"no bootstrap port": {router.Config{Protocol: router.SGLang, Prefill: one, Decode: one},
 			`prefill server "prefill0": the protocol sglang needs the port`},
 		"no kv address": {router.Config{Protocol: router.P2PNCCL, Prefill: one, Decode: one}, "kv=10.0.0.1:21001"},
-		"kv address with the separator": {router.Config{Protocol: router.P2PNCCL, Prefill: []router.Backend{{URL: "http://h:1", KVAddr: "a___b:1"}}, Decode: one},
+		"kv address with the separator": {router.Config{Protocol: router.P2PNCCL,
+			Prefill: []router.Backend{{URL: "http://h:1", KVAddr: "a___b:1"}}, Decode: one},
 			"kv="},
 		"no URL":   {router.Config{Protocol: router.RoundRobin, Decode: []router.Backend{{URL: "h:1"}}}, "write it like http://127.0.0.1:8100"},
 		"password": {router.Config{Protocol: router.RoundRobin, Decode: []router.Backend{{URL: "http://u:p@h:1"}}}, "write it like"},
@@ -74,7 +75,8 @@ func TestBootstrapHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, base := start(t, router.Config{Protocol: router.Mooncake, Prefill: []router.Backend{b}, Decode: []router.Backend{{URL: "http://127.0.0.1:1"}}})
+		_, base := start(t, router.Config{Protocol: router.Mooncake, Prefill: []router.Backend{b},
+			Decode: []router.Backend{{URL: "http://127.0.0.1:1"}}})
 		_, body := post(t, base, "/v1/completions", `{"prompt":"a"}`, nil)
 		if _, message := errorOf(t, body); !strings.Contains(message, "GET "+want+"/query") {
 			t.Errorf("%s: %s, want %s", in, message, want)

@@ -134,7 +134,8 @@ func TestFailures(t *testing.T) {
 				t.Errorf("failures %q, log %q, want %q", got, log, tt.failures)
 			}
 			// With both asked at once, which of them is asked at all is a matter of luck.
-			if asked := len(d.requests()) > 0; tt.protocol != router.RoundRobin && tt.protocol != router.SGLang && tt.decode != nil && asked != tt.decodeAsked {
+			if asked := len(d.requests()) > 0; tt.protocol != router.RoundRobin && tt.protocol != router.SGLang &&
+				tt.decode != nil && asked != tt.decodeAsked {
 				t.Errorf("decode was asked: %v", asked)
 			}
 			if n := len(p.requests()); n > 1 {

@@ -80,7 +80,8 @@ func FuzzCheck(f *testing.F) {
 	f.Add("CANCELLED")
 	f.Fuzz(func(t *testing.T, line string) {
 		err := checked(t, line, 0)
-		if lost, ok := errors.AsType[*steps.EvictionError](err); ok && lost.Class == steps.EvictionTimeLimit && !strings.HasPrefix(line, "TIMEOUT") &&
+		if lost, ok := errors.AsType[*steps.EvictionError](err); ok && lost.Class == steps.EvictionTimeLimit &&
+			!strings.HasPrefix(line, "TIMEOUT") &&
 			!strings.HasPrefix(line, "DEADLINE") {
 			t.Errorf("%q: less than no time is left: %v", line, err)
 		}
