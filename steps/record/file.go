@@ -75,11 +75,13 @@ func Write(w io.Writer, h Header, run Run, mask func(*Request)) error {
 	if err := enc.Encode(h); err != nil {
 		return fmt.Errorf("write the header of the records: %w", err)
 	}
+	var l line
 	for _, r := range run.Requests.All() {
 		if mask != nil {
 			mask(r)
 		}
-		if err := enc.Encode(pack(r)); err != nil {
+		l.pack(r)
+		if err := enc.Encode(&l); err != nil {
 			return fmt.Errorf("write the record of request %d: %w", r.Index, err)
 		}
 	}
@@ -89,28 +91,25 @@ func Write(w io.Writer, h Header, run Run, mask func(*Request)) error {
 	return nil
 }
 
-func pack(r *Request) line {
-	l := line{
+// pack sets the line to a request, in the memory of the one before.
+func (l *line) pack(r *Request) {
+	times, counts := l.Times[:0], l.Counts[:0]
+	*l = line{
 		Index: r.Index, Planned: r.Planned, Sent: r.Sent, Headers: r.Headers, Done: r.Done,
 		Prompt: r.PromptTokens, Want: r.WantTokens, Output: r.OutputTokens, Cached: r.CachedTokens,
 		Status: r.Status, Finish: r.Finish, Failure: r.Failure, ErrorMsg: r.Error, Answer: r.Answer, Session: r.Session,
 		Asked: r.Asked, Goes: r.Continues, Resent: r.Resent, Text: r.Text,
 	}
-	if len(r.Events) == 0 {
-		return l
-	}
-	l.Times = make([]int64, len(r.Events))
-	counts := make([]int, len(r.Events))
 	at, n, ones := r.Sent, 0, true
-	for k, e := range r.Events {
-		l.Times[k], counts[k] = e.At-at, e.Tokens-n
-		ones = ones && counts[k] == 1
+	for _, e := range r.Events {
+		times, counts = append(times, e.At-at), append(counts, e.Tokens-n)
+		ones = ones && e.Tokens-n == 1
 		at, n = e.At, e.Tokens
 	}
-	if !ones {
-		l.Counts = counts
+	if ones {
+		counts = counts[:0]
 	}
-	return l
+	l.Times, l.Counts = times, counts
 }
 
 // ReadAnswers reads the answers to some requests from a file written by Write.
