@@ -42,14 +42,6 @@ func TestTraces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "traces")
 			ts := start(dir)
-			// The window ends when it is stopped.
-			wait := func(ctx context.Context, d time.Duration) error {
-				if d == 0 {
-					return nil
-				}
-				<-ctx.Done()
-				return ctx.Err()
-			}
 			started := make(chan struct{})
 			tokens := 0.0
 			observe := func(context.Context, steps.Endpoint) (steps.Observation, error) {
@@ -59,8 +51,8 @@ func TestTraces(t *testing.T) {
 				}
 				return steps.Observation{Counters: map[string]float64{metric.CounterGenerationTokens: tokens}}, nil
 			}
-			stop, err := client.NewClient().Profile(t.Context(), steps.Endpoint{BaseURL: ts.URL}, steps.ProfileWindow{Dir: dir, Window: time.Hour},
-				map[string]any{"output_dir": dir}, wait, observe)
+			stop, err := client.NewClient().Profile(t.Context(), steps.Endpoint{BaseURL: ts.URL}, steps.ProfileWindow{Dir: dir, Window: time.Hour}, // until it is stopped
+				map[string]any{"output_dir": dir}, observe)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,9 +85,8 @@ func TestTraces(t *testing.T) {
 // A server that was not started to be profiled has no profiler.
 func TestNoProfiler(t *testing.T) {
 	ts := vllmServer(t)
-	wait := func(context.Context, time.Duration) error { return nil }
 	observe := func(context.Context, steps.Endpoint) (steps.Observation, error) { return steps.Observation{}, nil }
-	stop, err := client.NewClient().Profile(t.Context(), steps.Endpoint{BaseURL: ts.URL}, steps.ProfileWindow{}, nil, wait, observe)
+	stop, err := client.NewClient().Profile(t.Context(), steps.Endpoint{BaseURL: ts.URL}, steps.ProfileWindow{}, nil, observe)
 	if err != nil {
 		t.Fatal(err)
 	}
