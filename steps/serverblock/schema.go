@@ -78,7 +78,8 @@ func readySchema() steps.Schema {
 			Doc: "Longest time from start to ready; beyond it the launch " +
 				"has failed. 10 minutes unless set, and one minute for a server given by its url."},
 		{Name: "interval", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration, Default: durationVal(steps.DefaultReadyInterval),
-			Doc: "Time between two looks at the server."},
+			Doc: "Longest pause between two looks at a server that starts. " +
+				"Pauses begin at 50 ms and grow to a fiftieth of the time so far."},
 	}}
 }
 

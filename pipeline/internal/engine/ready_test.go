@@ -51,7 +51,7 @@ func TestLongStartsAreExplained(t *testing.T) {
 		for _, e := range s.events.of(event.LaunchState) {
 			said = append(said, e.State)
 		}
-		want := []string{steps.StateListening, "not ready after 1m0s: 503", "not ready after 2m0s: 503", steps.StateReady}
+		want := []string{steps.StateListening, "not ready after 1m1s: 503", "not ready after 2m2s: 503", steps.StateReady}
 		if !slices.Equal(said, want) {
 			t.Errorf("told %q, want %q", said, want)
 		}
@@ -59,6 +59,21 @@ func TestLongStartsAreExplained(t *testing.T) {
 			t.Errorf("states of the launch: %v", states)
 		}
 	})
+}
+
+// The time of a start is known to 2 %, a short one to a twentieth of a second.
+func TestStartsAreTimed(t *testing.T) {
+	p := makePlan(t, []string{base}, []float64{2}, 1)
+	for _, startup := range []time.Duration{120 * time.Millisecond, 3 * time.Second, 17 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSession(t, p)
+			s.w.behave = func(string, int) behaviour { return behaviour{startup: startup} }
+			got := s.run(t, t.Context()).Launched[0].Attempts[0].Startup
+			if late := got - startup.Seconds(); late < 0 || late > max(0.05, 0.021*startup.Seconds()) {
+				t.Errorf("a start of %s took %.3f s", startup, got)
+			}
+		})
+	}
 }
 
 // A server that never becomes ready is reported with its own last answer, not with the

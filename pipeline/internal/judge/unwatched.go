@@ -117,8 +117,8 @@ func quantityOf(m metric.Metric) string {
 	return strings.TrimSuffix(m.Group, "_from_schedule")
 }
 
-// isStart reports whether a metric is a time of a start, which is probed in whole seconds at first: its differences are in
-// seconds, since ratios of short starts are noise.
+// isStart reports whether a metric is a time of a start. Its differences are in seconds, since ratios of short starts are
+// noise.
 func isStart(m metric.Metric) bool { return m.Level == metric.LaunchLevel && m.Unit == metric.Seconds }
 
 // worseIn reports whether the head is worse in a metric by the margin, beyond chance and in each repeat.
