@@ -147,9 +147,9 @@ func (t tally) text(all int, noun string) string {
 
 // lead returns the lines above the table.
 func (v *view) lead() []model.Line {
-	all := []model.Line{nonEmpty(v.doc.Title), v.status(), v.worst(), v.oneLaunch(), v.next(), v.context(), v.machines(), v.bill()}
+	all := []model.Line{nonEmpty(v.doc.Title), v.status(), v.worst(), v.movedCost(), v.oneLaunch(), v.next(), v.context(), v.machines(), v.bill()}
 	if v.o.Comment { // the answer first; the rest in one line
-		all = []model.Line{v.status(), v.worst(), v.oneLaunch(), v.next(), v.machines(),
+		all = []model.Line{v.status(), v.worst(), v.movedCost(), v.oneLaunch(), v.next(), v.machines(),
 			model.Join(" · ", nonEmpty(v.doc.Title), v.context(), v.shortBill())}
 	}
 	var lines []model.Line
@@ -238,6 +238,20 @@ func (v *view) passed() model.Line {
 	}
 	line := append(model.Plain("Improved: "), found...)
 	return append(line, model.Span{Text: strings.TrimSpace(". " + text)})
+}
+
+// movedCost returns the metrics without a gate in which the head is worse, of one cell. The warnings have those of all.
+func (v *view) movedCost() model.Line {
+	found := v.where(func(r verdictRow) bool { return r.d.MovedCost != "" })
+	if len(found) == 0 {
+		return nil
+	}
+	line := append(model.Line{{Text: "Worse where no gate looks:", Style: model.Strong}, {Text: " " + found[0].d.MovedCost + " at "}},
+		v.cellName(found[0])...)
+	if n := len(found) - 1; n > 0 {
+		line = append(line, model.Span{Text: " and at " + humanize.Count(n, "more cell")})
+	}
+	return line
 }
 
 // improvedShort returns the first improvements in one line of a comment: "TPOT p50 −23.6 % (3.17 → 2.42 ms) · …".

@@ -34,6 +34,24 @@ func TestImprovementsAreStated(t *testing.T) {
 	}
 }
 
+// TestMovedCostIsInTheAnswer: what a head that passes pays where no gate looks stands above the table, in comments as well,
+// for one cell; the warnings have every cell.
+func TestMovedCostIsInTheAnswer(t *testing.T) {
+	doc := passing()
+	first, second := &doc.Gates[0].Decisions[0], &doc.Gates[0].Decisions[1]
+	first.MovedCost, second.MovedCost = "TTFT p90 40 ms → 97 ms (+142 %)", "Startup time 1 s → 9 s"
+	for name, o := range map[string]reports.Options{"report": {}, "comment": {Comment: true}} {
+		text := render(t, doc, o)
+		want := "**Worse where no gate looks:** TTFT p90 40 ms → 97 ms (+142 %) at `rate=4` and at 1 more cell"
+		if lead, _, _ := strings.Cut(text, "<details>"); !strings.Contains(lead, want) {
+			t.Errorf("%s: %q is missing in\n%s", name, want, lead)
+		}
+		if all := "worse where no gate looks: Startup time 1 s → 9 s"; !o.Comment && !strings.Contains(text, all) {
+			t.Errorf("%s: %q is missing in\n%s", name, all, text)
+		}
+	}
+}
+
 // TestNextOfEachCause: what is to be done follows from the cause, and only what blocks merging is said to.
 func TestNextOfEachCause(t *testing.T) {
 	open := inconclusive()

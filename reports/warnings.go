@@ -22,6 +22,9 @@ func (v *view) warnings() model.Section {
 		for _, w := range r.d.Warnings {
 			add(w, model.Join(" at ", model.Plain(metricLabel(r.d)), v.cellName(r)))
 		}
+		if r.d.MovedCost != "" {
+			add("worse where no gate looks: "+r.d.MovedCost, v.cellName(r))
+		}
 	}
 	s := model.Section{Title: model.Plain(humanize.Count(len(order), "warning")), Folded: len(order) > 5}
 	for _, w := range order {

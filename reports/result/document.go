@@ -620,6 +620,9 @@ type Decision struct {
 	// Detectable is the smallest change that is found with 80 % power at this n and spread.
 	Detectable float64  `json:"detectable,omitempty"`
 	Warnings   []string `json:"warnings,omitempty"` // as sentences
+	// MovedCost lists metrics in which a head that passes is worse and that no gate compares, in words. One decision of a
+	// pair of cells has it.
+	MovedCost string `json:"moved_cost,omitempty"`
 	// Pairs behind the decision, for checking it.
 	Pairs []Pair `json:"pairs,omitempty"`
 	// Infrastructure is true if the base fails too: exit 4.

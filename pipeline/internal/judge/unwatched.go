@@ -30,9 +30,9 @@ const (
 	mostUnwatched = 4
 )
 
-// warnOfUnwatched adds a warning to decisions in favour of a head that is worse in metrics that no gate compares. Each
-// pair of cells gets one.
-func (c *collector) warnOfUnwatched() {
+// nameUnwatched names the metrics without a gate in which a head that passes is worse, in one decision of each pair of
+// cells.
+func (c *collector) nameUnwatched() {
 	type pair struct{ benchmark, base, head string }
 	watched, red := map[pair][]string{}, map[pair]bool{}
 	each := func(do func(at pair, gate int, g plan.Gate, cmp plan.Comparison)) {
@@ -61,9 +61,7 @@ func (c *collector) warnOfUnwatched() {
 			return
 		}
 		red[at] = true // once
-		if text := unwatched(watched[at], g.Margin, base, head); text != "" {
-			decisions[i].Warnings = append(decisions[i].Warnings, text)
-		}
+		decisions[i].MovedCost = unwatched(watched[at], g.Margin, base, head)
 	})
 }
 
@@ -101,10 +99,7 @@ func unwatched(watched []string, margin metric.Margin, base, head *result.Cell) 
 		}
 		texts = append(texts, text)
 	}
-	if len(texts) == 0 {
-		return ""
-	}
-	return "what no gate compares is worse: " + strings.Join(texts, ", ")
+	return strings.Join(texts, ", ")
 }
 
 // quantityOf returns the name that the statistics of one quantity share, also if it is counted in several ways.
