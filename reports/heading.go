@@ -147,7 +147,8 @@ func (t tally) text(all int, noun string) string {
 
 // lead returns the lines above the table.
 func (v *view) lead() []model.Line {
-	all := []model.Line{nonEmpty(v.doc.Title), v.status(), v.worst(), v.movedCost(), v.oneLaunch(), v.next(), v.context(), v.machines(), v.bill()}
+	all := []model.Line{nonEmpty(v.doc.Title), v.status(), v.worst(), v.movedCost(), v.oneLaunch(), v.next(), v.context(), v.machines(),
+		v.bill()}
 	if v.o.Comment { // the answer first; the rest in one line
 		all = []model.Line{v.status(), v.worst(), v.movedCost(), v.oneLaunch(), v.next(), v.machines(),
 			model.Join(" · ", nonEmpty(v.doc.Title), v.context(), v.shortBill())}

@@ -51,7 +51,8 @@ func TestTraces(t *testing.T) {
 				}
 				return steps.Observation{Counters: map[string]float64{metric.CounterGenerationTokens: tokens}}, nil
 			}
-			stop, err := client.NewClient().Profile(t.Context(), steps.Endpoint{BaseURL: ts.URL}, steps.ProfileWindow{Dir: dir, Window: time.Hour}, // until it is stopped
+			untilStopped := steps.ProfileWindow{Dir: dir, Window: time.Hour}
+			stop, err := client.NewClient().Profile(t.Context(), steps.Endpoint{BaseURL: ts.URL}, untilStopped,
 				map[string]any{"output_dir": dir}, observe)
 			if err != nil {
 				t.Fatal(err)
