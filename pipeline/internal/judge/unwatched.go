@@ -35,7 +35,11 @@ const (
 func (c *collector) nameUnwatched() {
 	type pair struct{ benchmark, base, head string }
 	watched, red := map[pair][]string{}, map[pair]bool{}
-	each := func(do func(at pair, gate int, g plan.Gate, cmp plan.Comparison)) {
+	first, against := make([]map[string]*result.Decision, len(c.doc.Gates)), make([]map[string]bool, len(c.doc.Gates))
+	for i := range c.doc.Gates {
+		first[i], against[i] = indexDecisions(&c.doc.Gates[i])
+	}
+	each := func(do func(cells pair, gate int, g plan.Gate, cmp plan.Comparison)) {
 		for i, g := range c.plan.Gates {
 			if g.BaselineKind != result.BaselinePaired || g.Assert {
 				continue
@@ -45,24 +49,34 @@ func (c *collector) nameUnwatched() {
 			}
 		}
 	}
-	each(func(at pair, gate int, g plan.Gate, cmp plan.Comparison) {
-		watched[at] = append(watched[at], g.Metrics...)
-		for _, d := range c.doc.Gates[gate].Decisions {
-			red[at] = red[at] || d.Cell == cmp.Head && d.Verdict != result.Pass && d.Verdict != result.Improvement &&
-				d.Verdict != result.Inconclusive
-		}
+	each(func(cells pair, gate int, g plan.Gate, cmp plan.Comparison) {
+		watched[cells], red[cells] = append(watched[cells], g.Metrics...), red[cells] || against[gate][cmp.Head]
 	})
-	each(func(at pair, gate int, g plan.Gate, cmp plan.Comparison) {
-		base, head := c.cells[key(at.benchmark, at.base)], c.cells[key(at.benchmark, at.head)]
-		decisions := c.doc.Gates[gate].Decisions
-		i := slices.IndexFunc(decisions, func(d result.Decision) bool { return d.Kind == result.KindMetric && d.Cell == cmp.Head })
-		if red[at] || base == nil || head == nil || i < 0 ||
+	each(func(cells pair, gate int, g plan.Gate, cmp plan.Comparison) {
+		base, head := c.cells[key(cells.benchmark, cells.base)], c.cells[key(cells.benchmark, cells.head)]
+		d := first[gate][cmp.Head]
+		if red[cells] || base == nil || head == nil || d == nil ||
 			comparability.Compare(base.Work, head.Work, declaredOf(c.doc, g.Differ, base, head)).Meant() {
 			return
 		}
-		red[at] = true // once
-		decisions[i].MovedCost = unwatched(watched[at], g.Margin, base, head)
+		red[cells] = true // once
+		d.MovedCost = unwatched(watched[cells], g.Margin, base, head)
 	})
+}
+
+// indexDecisions returns the first decision of a gate on a metric of each head, and the heads that a decision is against.
+func indexDecisions(g *result.Gate) (first map[string]*result.Decision, against map[string]bool) {
+	first, against = map[string]*result.Decision{}, map[string]bool{}
+	for i := range g.Decisions {
+		d := &g.Decisions[i]
+		if d.Kind == result.KindMetric && first[d.Cell] == nil {
+			first[d.Cell] = d
+		}
+		if d.Verdict != result.Pass && d.Verdict != result.Improvement && d.Verdict != result.Inconclusive {
+			against[d.Cell] = true
+		}
+	}
+	return first, against
 }
 
 // worse is a metric in which the head is worse.
@@ -136,8 +150,11 @@ func worseIn(m metric.Metric, margin metric.Margin, base, head *result.Cell) (w 
 		}
 		differences, bases, heads = append(differences, d), append(bases, p.Base), append(heads, p.Head)
 	}
+	if len(differences) == 0 || slices.Min(differences) <= 0 { // most
+		return w, false
+	}
 	s, err := gates.PairedT(differences)
-	if err != nil || s.Greater > unwatchedLevel || slices.Min(differences) <= 0 {
+	if err != nil || s.Greater > unwatchedLevel {
 		return w, false
 	}
 	w = worse{m, geoMean(bases), geoMean(heads), s.Shift}
