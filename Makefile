@@ -45,8 +45,8 @@ llamacpp:
 # .ci/tests runs `go test`, prints failures and skipped tests, and keeps the times of all in LOG.
 # Packages run two at a time for each processor, since many wait for sockets and processes: one of each set. A flag is
 # known to the packages that define it alone, so that each set of flags is a command, and all run at once, those that
-# take longest first; vet is for make lint. The tests of the whole program come last, in one binary that each group of
-# them uses.
+# take longest first; vet is for make lint. The tests of the whole program, which mostly wait, run beside them, in one
+# binary that each group of them uses.
 TESTS    := bin/tests
 LOG      ?= bin/tests.jsonl
 JOBS     := -vet=off -p $(shell getconf _NPROCESSORS_ONLN)
@@ -59,7 +59,7 @@ PLAIN     = $$($(GO) list ./... | grep -vxF -e "$$($(GO) list ./pipeline $(PROPE
 test packages program full soak: export GOGC ?= 400
 test: tester
 	@rm -f $(LOG)
-	@$(MAKE) --no-print-directory packages program
+	@$(MAKE) --no-print-directory -j2 packages program
 	@$(TESTS) summary $(LOG)
 
 tester:
