@@ -199,14 +199,11 @@ func hasLike(values map[string]float64, id string) bool {
 	return slices.ContainsFunc(append(likeIDs(id), id), func(id string) bool { _, ok := values[id]; return ok })
 }
 
-// foreignGroups are the figures of other load generators. They are asked for with each cell.
-var foreignGroups = metric.Foreign()
-
 // likeIDs returns the IDs under which other load generators report a metric of the registry.
 func likeIDs(id string) []string {
 	own := describe(nil, id)
 	var ids []string
-	for _, g := range foreignGroups {
+	for _, g := range metric.Foreign() {
 		if g.Quantity == own.Group {
 			ids = append(ids, g.Name+"."+own.Stat)
 		}
@@ -221,7 +218,7 @@ func allIDs(c comparedCell) []string {
 	for _, m := range metric.All() {
 		ids = append(ids, m.ID)
 	}
-	for _, g := range foreignGroups {
+	for _, g := range metric.Foreign() {
 		for _, m := range g.Metrics {
 			ids = append(ids, m.ID)
 		}

@@ -25,8 +25,8 @@ var (
 
 // Foreign returns, by group, the figures of other load generators whose definitions differ from the
 // registry. They are not measured here, but may be compared and gated in the results of these
-// tools. The caller may modify the slices.
-func Foreign() []Group { return cloned(foreignAll) }
+// tools. They are asked for with each cell of a table, and shared: the caller must not modify them.
+func Foreign() []Group { return foreignAll }
 
 // ForeignTool returns the tool whose figures have a prefix, as in metric.guidellm.ttft.p99:
 // guidellm. It reports whether there is one.

@@ -122,12 +122,9 @@ func (c *Chart) first(quantities, stats []string) (metric.Metric, bool) {
 	return metric.Metric{}, false
 }
 
-// foreignGroups are the figures of other load generators. They are asked for with each point.
-var foreignGroups = metric.Foreign()
-
 func idsOf(quantity, stat string) []string {
 	ids := []string{quantity + "." + stat}
-	for _, g := range foreignGroups {
+	for _, g := range metric.Foreign() {
 		if g.Quantity == quantity {
 			ids = append(ids, g.Name+"."+stat)
 		}
@@ -180,7 +177,7 @@ func (c *Chart) All() []Figure {
 			out = append(out, plain(m))
 		}
 	}
-	for _, g := range foreignGroups {
+	for _, g := range metric.Foreign() {
 		for _, m := range g.Metrics {
 			if !m.Informational && c.has(m.ID) {
 				out = append(out, plain(m))

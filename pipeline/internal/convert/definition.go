@@ -10,18 +10,17 @@ import (
 	"github.com/servegate/pipeline/gates/metric"
 )
 
-// foreignGroups are the groups of figures that tools define differently from the registry. They have
-// their own names; all other groups are defined alike.
-var foreignGroups = metric.Foreign()
-
 // foreignGroup returns the group of a name, nil if it is no tool's own.
 func foreignGroup(name string) *metric.Group {
 	return foreignWhere(func(g metric.Group) bool { return g.Name == name })
 }
 
+// foreignWhere returns a group of figures that a tool defines differently from the registry. These groups have their own
+// names; all others are defined alike.
 func foreignWhere(is func(metric.Group) bool) *metric.Group {
-	if i := slices.IndexFunc(foreignGroups, is); i >= 0 {
-		return &foreignGroups[i]
+	groups := metric.Foreign()
+	if i := slices.IndexFunc(groups, is); i >= 0 {
+		return &groups[i]
 	}
 	return nil
 }
