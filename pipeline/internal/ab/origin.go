@@ -1,9 +1,10 @@
 package ab
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // origins are the flags from which attributes and blocks of the written file come.
@@ -17,7 +18,7 @@ var origins = map[string]string{
 const argumentFlags = "--arg and --head-arg"
 
 // firstWord is the name of an attribute or block.
-var firstWord = regexp.MustCompile(`^\s*"?([\w.-]+)"?\s*[={]`)
+var firstWord = lazyregexp.New(`^\s*"?([\w.-]+)"?\s*[={]`)
 
 // Origin returns the flags from which a line of the written file comes, "" if it comes from none.
 func (r Request) Origin(line string) string {

@@ -3,15 +3,16 @@ package spawn
 import (
 	"errors"
 	"os"
-	"regexp"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // ProgramFolder begins the path of the folder that a program makes for what it writes. 16 hexadecimal digits follow. The
 // program removes its folder itself, but not if it is killed.
 const ProgramFolder = "/tmp/pipeline-offline-"
 
-var programFolder = regexp.MustCompile(`^` + ProgramFolder + `[0-9a-f]{16}`)
+var programFolder = lazyregexp.New(`^/tmp/pipeline-offline-[0-9a-f]{16}`)
 
 // Orphan is a process that an instance of this program started and left behind.
 type Orphan struct {
