@@ -15,25 +15,14 @@ import (
 const (
 	// leastTail is the smallest difference of tails that is reported, in seconds and as a share of the mean E2EL.
 	leastTail, tailShare = 0.001, 0.02
-	// otherTail is the smallest ratio of tails, and otherWarmup that of the warm-up's times, beside the ratio of the
-	// measured ones.
+	// otherTail is the smallest reported ratio of tails. otherWarmup is the smallest reported ratio of the warm-up's times,
+	// divided by the ratio of the measured times.
 	otherTail, otherWarmup = 2, 1.5
 	// leastPairs is the smallest number of pairs of runs that must all show a difference of times.
 	leastPairs = 3
 	// meanE2EL is the metric that the times are compared with.
 	meanE2EL = "e2el.mean"
 )
-
-// tailOf returns the mean time from the last token to the end of the response, in seconds.
-func tailOf(requests record.List) float64 {
-	sum, n := 0.0, 0
-	for _, r := range requests.All() {
-		if r.Failure == "" && len(r.Events) > 0 && r.Done >= 0 {
-			sum, n = sum+float64(max(r.Done-r.Events[len(r.Events)-1].At, 0))/1e9, n+1
-		}
-	}
-	return sum / float64(max(n, 1))
-}
 
 // warmupOf describes the requests of a warm-up, nil without one.
 func warmupOf(requests record.List) *result.Warmup {

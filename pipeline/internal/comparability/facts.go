@@ -111,9 +111,18 @@ func OfWorkload(w steps.Workload) Facts {
 	out.Set("warmup", number(w.Warmup))
 	out.Set("request_timeout", number(w.RequestTimeout.Seconds()))
 	if w.Goodput != (steps.Goodput{}) {
-		out.Set("goodput_slo", fmt.Sprintf("ttft %s, tpot %s, e2el %s", w.Goodput.TTFT, w.Goodput.TPOT, w.Goodput.E2EL))
+		out.Set(goodputLimits, fmt.Sprintf("ttft %s, tpot %s, e2el %s", w.Goodput.TTFT, w.Goodput.TPOT, w.Goodput.E2EL))
 	}
 	return out
+}
+
+// goodputLimits names the fact with the limits of a good request.
+const goodputLimits = "goodput_slo"
+
+// LimitsE2EL reports whether a good request of a cell has a limit on its end-to-end latency.
+func LimitsE2EL(work map[string]string) bool {
+	_, limit, ok := strings.Cut(work[goodputLimits], "e2el ")
+	return ok && limit != "0s"
 }
 
 // searchText formats what a search varies, its range and its limits.

@@ -111,7 +111,7 @@ var Fields = []Field{
 	{Name: "load_options", Label: "options of the load"},
 	{Name: "warmup", Label: "warm-up requests", Rule: Shown, From: []string{"num_warmups", "warmup_requests"}},
 	{Name: "request_timeout", Label: "request timeout"},
-	{Name: "goodput_slo", Label: "limits of a good request"},
+	{Name: goodputLimits, Label: "limits of a good request"},
 	{Name: "driver", Label: "command of the driver"},
 	{Name: Seed, Label: "seed", PerRepeat: true, From: []string{"random_seed"}},
 

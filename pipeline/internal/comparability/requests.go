@@ -39,7 +39,8 @@ const (
 
 // CollectRequests counts the requests of a run and digests them one by one. warmup holds those before them.
 func CollectRequests(requests, warmup record.List) *result.RunRequests {
-	out := &result.RunRequests{Finish: map[string]int{}, Tail: tailOf(requests), Warmup: warmupOf(warmup)}
+	out := &result.RunRequests{Finish: map[string]int{}, Warmup: warmupOf(warmup)}
+	tail, tails := 0.0, 0 // in seconds, and the requests that have one
 	var digest []byte
 	next := 0
 	for _, r := range requests.Sorted().All() {
@@ -61,6 +62,9 @@ func CollectRequests(requests, warmup record.List) *result.RunRequests {
 			if one.blank {
 				out.Blank++
 			}
+			if n := len(r.Events); n > 0 && r.Done >= 0 {
+				tail, tails = tail+float64(max(r.Done-r.Events[n-1].At, 0))/1e9, tails+1
+			}
 		}
 		if r.Index < next || r.Index >= MaxRequests {
 			continue
@@ -71,6 +75,7 @@ func CollectRequests(requests, warmup record.List) *result.RunRequests {
 		next++
 		digest = one.append(digest)
 	}
+	out.Tail = tail / float64(max(tails, 1))
 	out.Digest = base64.StdEncoding.EncodeToString(digest)
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
@@ -69,8 +68,7 @@ func (t twoCells) otherLength(m metric.Metric) (first exclusion) {
 func (t twoCells) ofLength(m metric.Metric) bool {
 	switch m.Group {
 	case "goodput":
-		limits := t.base.Work["goodput_slo"]
-		return strings.Contains(limits, "e2el ") && !strings.HasSuffix(limits, "e2el 0s")
+		return comparability.LimitsE2EL(t.base.Work)
 	case "capacity":
 		return true
 	}
