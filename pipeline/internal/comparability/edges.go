@@ -46,17 +46,15 @@ func warmupOf(requests record.List) *result.Warmup {
 // lateEnds reports if the responses of one side go on longer after their last token.
 func lateEnds(pairs []runPair) (d result.RequestDifference, differs bool) {
 	d = result.RequestDifference{What: result.LateEnds, Repeat: pairs[0].Repeat, Shown: true}
-	e2el, n := 0.0, float64(len(pairs))
-	for _, p := range pairs {
-		d.Base, d.Head = d.Base+p.runs[0].Requests.Tail/n, d.Head+p.runs[1].Requests.Tail/n
-		e2el += (p.runs[0].Metrics[meanE2EL] + p.runs[1].Metrics[meanE2EL]) / 2 / n
-	}
+	tail := func(r result.Run) float64 { return r.Requests.Tail }
+	d.Base, d.Head = means(pairs, tail)
+	base, head := means(pairs, func(r result.Run) float64 { return r.Metrics[meanE2EL] })
 	unit := humanize.ScaleFor("s", d.Base, d.Head)
 	d.Text = fmt.Sprintf("time from the last token to the end of the response: base %s, head %s; E2EL ends with the last token",
 		unit.Value(d.Base), unit.Value(d.Head))
 	difference := math.Abs(d.Head - d.Base)
-	return d, difference >= max(leastTail, tailShare*e2el) && max(d.Base, d.Head) >= otherTail*min(d.Base, d.Head) &&
-		agree(pairs, func(p runPair) float64 { return p.runs[1].Requests.Tail - p.runs[0].Requests.Tail })
+	return d, difference >= max(leastTail, tailShare*(base+head)/2) && max(d.Base, d.Head) >= otherTail*min(d.Base, d.Head) &&
+		agree(pairs, rise(tail))
 }
 
 // warmupFailures reports if more requests of the warm-up fail on one side.
@@ -96,10 +94,7 @@ func warmupTimes(pairs []runPair) (d result.RequestDifference, differs bool) {
 	if !agree(pairs, ratio) {
 		return d, false
 	}
-	n := float64(len(pairs))
-	for _, p := range pairs {
-		d.Base, d.Head = d.Base+p.runs[0].Requests.Warmup.Mean/n, d.Head+p.runs[1].Requests.Warmup.Mean/n
-	}
+	d.Base, d.Head = means(pairs, func(r result.Run) float64 { return r.Requests.Warmup.Mean })
 	unit := humanize.ScaleFor("s", d.Base, d.Head)
 	d.Text = fmt.Sprintf("mean E2EL of the requests of the warm-up: base %s, head %s; the first requests after a start are not measured",
 		unit.Value(d.Base), unit.Value(d.Head))
@@ -113,14 +108,24 @@ func reasoning(pairs []runPair) (d result.RequestDifference, differs bool) {
 	share := func(r result.Run) float64 {
 		return float64(r.Requests.Reasoning) / float64(max(r.Requests.Characters, 1))
 	}
-	n := float64(len(pairs))
-	for _, p := range pairs {
-		d.Base, d.Head = d.Base+share(p.runs[0])/n, d.Head+share(p.runs[1])/n
-	}
+	d.Base, d.Head = means(pairs, share)
 	d.Text = fmt.Sprintf("characters of the answers that are reasoning: base %.0f %%, head %.0f %%; the time to first token ends with the "+
 		"first of either", 100*d.Base, 100*d.Head)
-	return d, math.Abs(d.Head-d.Base) > otherShare &&
-		agree(pairs, func(p runPair) float64 { return share(p.runs[1]) - share(p.runs[0]) })
+	return d, math.Abs(d.Head-d.Base) > otherShare && agree(pairs, rise(share))
+}
+
+// means returns the means of a value over the runs of each side.
+func means(pairs []runPair, of func(result.Run) float64) (base, head float64) {
+	n := float64(len(pairs))
+	for _, p := range pairs {
+		base, head = base+of(p.runs[0])/n, head+of(p.runs[1])/n
+	}
+	return base, head
+}
+
+// rise returns the difference of a value between the runs of a pair, head minus base.
+func rise(of func(result.Run) float64) func(runPair) float64 {
+	return func(p runPair) float64 { return of(p.runs[1]) - of(p.runs[0]) }
 }
 
 // agree reports whether a difference has the same sign in all pairs, and there are enough of them.
