@@ -246,7 +246,7 @@ func compareTables(stated, simulated string, charts []chart, values [][][]value)
 }
 
 // contradictions compares the stated numbers, in their order, with simulations of the same
-// cells, and the mean of each column with that of its simulations.
+// cells. It also compares the mean of each column with the mean of its simulations.
 func contradictions(stated []string, charts []chart, values [][][]value) []string {
 	var problems []string
 	level := wrongly / 2 / float64(len(stated)) // there are fewer columns than numbers
@@ -278,8 +278,8 @@ func contradictions(stated []string, charts []chart, values [][][]value) []strin
 	return problems
 }
 
-// column is what is stated and what is simulated of the lines of a table, each scenario once. Lines of different
-// true values spread less together than files that are all alike, which agrees assumes: a column is refused more rarely than at its level.
+// column sums the stated and the simulated numbers of a table's column, each scenario once. agrees assumes files of one true
+// value. Lines with different values spread less than that, so a correct column is refused less often than its level allows.
 type column struct {
 	of     []*scenario
 	stated float64

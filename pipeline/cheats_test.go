@@ -27,8 +27,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// cheatMain is a server that is not what it seems: `cheat KIND PROGRAM ARG…` starts the program at another
-// address and stands before it. The kinds are those of cheats.
+// cheatMain runs a server that is not what it seems: `cheat KIND PROGRAM ARG…` starts the program at another
+// address and relays to it. KIND is a key of cheats.
 func cheatMain() int {
 	kind, argv := os.Args[1], os.Args[2:]
 	at, host := slices.Index(argv, "--port"), slices.Index(argv, "--host")

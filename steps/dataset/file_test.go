@@ -190,7 +190,8 @@ func TestFilePrompts(t *testing.T) {
 }
 
 func TestMessages(t *testing.T) {
-	table, err := readKind(t, "file", strings.NewReader(`{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}],"max_tokens":2}
+	table, err := readKind(t, "file", strings.NewReader(
+		`{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}],"max_tokens":2}
 {"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}},{"type":"text","text":"What?"}]}],"max_tokens":2}`))
 	if err != nil {
 		t.Fatal(err)
@@ -285,7 +286,8 @@ func TestTimesOfTraces(t *testing.T) {
 
 // TestBlocksOfBailian: its blocks have 16 tokens.
 func TestBlocksOfBailian(t *testing.T) {
-	const line = `{"chat_id":%d,"parent_chat_id":-1,"timestamp":%d,"input_length":64,"output_length":8,"type":"text","turn":1,"hash_ids":[%s]}` + "\n"
+	const line = `{"chat_id":%d,"parent_chat_id":-1,"timestamp":%d,"input_length":64,"output_length":8,` +
+		`"type":"text","turn":1,"hash_ids":[%s]}` + "\n"
 	table, err := readKind(t, "trace", strings.NewReader(fmt.Sprintf(line, 5, 61, "1,2,3,4")+fmt.Sprintf(line, 6, 62, "1,2,8,9")))
 	if err != nil {
 		t.Fatal(err)

@@ -308,7 +308,8 @@ func TestPromptsOfSessions(t *testing.T) {
 // TestAddedBlocks: where lines name what they add, a prompt is the one before it, its answer, and these blocks, which are those
 // of other sessions too.
 func TestAddedBlocks(t *testing.T) {
-	table, err := readKind(t, "trace", strings.NewReader(`{"timestamp":0,"input_length":600,"output_length":40,"session_id":"a","hash_ids":[1,2]}
+	table, err := readKind(t, "trace", strings.NewReader(
+		`{"timestamp":0,"input_length":600,"output_length":40,"session_id":"a","hash_ids":[1,2]}
 {"input_length":550,"output_length":20,"session_id":"a","delay":2000,"hash_ids":[3,4]}
 {"timestamp":9000,"input_length":1200,"output_length":40,"session_id":"b","hash_ids":[1,3,5]}
 {"input_length":30,"output_length":20,"session_id":"b","delay":9}`))

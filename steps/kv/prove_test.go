@@ -43,10 +43,10 @@ const (
 		"(ms)=1.381, Throughput (MB/s)=1629.549, Num failed transfers=0"
 )
 
-// evidence is what is known of a run, which a table can change.
+// evidence has setters, so a row of a table can change one fact of a run.
 type evidence kv.Evidence
 
-// run is a run of a pair with as many tokens arrived, and the logs of its servers.
+// run returns the evidence of a run in which so many tokens arrived, with the logs of its servers.
 func run(connector, transport string, tokens, hits float64, prefill, decode []string) evidence {
 	return evidence{
 		Transfer: transfer(connector, transport), Engine: "vllm", Version: "0.33.0", Requests: 100, PromptTokens: tokens,

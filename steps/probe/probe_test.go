@@ -94,7 +94,7 @@ func file(t *testing.T, name string) string {
 	return string(data)
 }
 
-// gpuFacts are what a machine tells of its GPUs.
+// gpuFacts returns the facts of a machine that describe its GPUs.
 func gpuFacts(t *testing.T, sp steps.Spawner) map[string]string {
 	t.Helper()
 	got := probe.Machine(t.Context(), sp)

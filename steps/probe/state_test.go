@@ -56,7 +56,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// processes are those that nvidia-smi lists.
+// processes returns the processes in the output of nvidia-smi.
 func processes(t *testing.T, csv string) []probe.Process {
 	t.Helper()
 	got, err := probe.New(program(func(string) string { return csv + "\n" })).Processes(t.Context())

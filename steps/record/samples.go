@@ -186,8 +186,8 @@ func gaps(run Run) iter.Seq[int64] {
 	}
 }
 
-// shape returns the number of gaps of a run and the longest one, and whether they are those of its tokens as well: each event
-// after a request's first brought one token, and the counts are exact.
+// shape returns the number of gaps in a run and the longest gap. one reports whether the gaps between events equal the gaps
+// between tokens: each event after a request's first brought one token, and the counts are exact.
 func shape(run Run) (n int, longest uint64, one bool) {
 	one = true
 	for r := range successes(run) {

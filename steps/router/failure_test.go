@@ -94,7 +94,8 @@ func TestFailures(t *testing.T) {
 			protocol: router.Mooncake, prefill: ok, decode: ok, status: 502, class: "bootstrap", says: "/query", failures: "p/bootstrap=1",
 		},
 		"not an object": {
-			protocol: router.V0, prefill: ok, decode: ok, body: `[1]`, status: 400, class: "bad_request", says: "JSON object", failures: "/bad_request=1",
+			protocol: router.V0, prefill: ok, decode: ok, body: `[1]`, status: 400, class: "bad_request", says: "JSON object",
+			failures: "/bad_request=1",
 		},
 		"too long": {
 			protocol: router.RoundRobin, decode: ok, config: func(c *router.Config) { c.MaxBody = 10 }, body: `{"a":"0123456789"}`,
@@ -355,7 +356,8 @@ func TestAnswersInFlight(t *testing.T) {
 		})
 		<-arrived
 		got := serveTo(r, `{}`, nil)
-		if class, message := errorOf(t, got.Body.String()); got.Code != 503 || class != "overloaded" || !strings.Contains(message, "--max-bodies") {
+		class, message := errorOf(t, got.Body.String())
+		if got.Code != 503 || class != "overloaded" || !strings.Contains(message, "--max-bodies") {
 			t.Errorf("%s: %d %s", name, got.Code, got.Body)
 		}
 		end()

@@ -40,7 +40,8 @@ func TestCommandLine(t *testing.T) {
 			steps.Process{Argv: []string{"vllm", "serve"}, Dir: "/nowhere", Files: []steps.File{{Name: "f"}},
 				Container: box(steps.ContainerSpec{Image: "nvcr.io/nvidia/vllm:25.1", Mounts: mounts, Workdir: "/w"})},
 			common + " --gres=gpu:4" + rest + "/ --container-image=nvcr.io#nvidia/vllm:25.1 --no-container-mount-home --no-container-entrypoint" +
-				" --container-mounts=/data/hf:/root/.cache/huggingface:ro," + dir + ":" + dir + ":ro --container-workdir=/w -- " + second + "vllm serve",
+				" --container-mounts=/data/hf:/root/.cache/huggingface:ro," + dir + ":" + dir + ":ro --container-workdir=/w -- " +
+				second + "vllm serve",
 		},
 		"apptainer": {
 			slurm.Options{Spec: steps.SlurmSpec{Runtime: steps.RuntimeApptainer}}, third, steps.Process{Argv: []string{"vllm", "serve"},

@@ -21,7 +21,8 @@ type commands map[string]string
 func running() commands {
 	return commands{
 		"squeue": "RUNNING|None|UNLIMITED|n[1-2]", "scontrol show hostnames n[1-2]": "n1\nn2\n",
-		"scontrol --oneliner show node n1": "NodeName=n1 NodeAddr=127.0.0.1", "scontrol --oneliner show node n2": "NodeName=n2 NodeAddr=10.77.0.12",
+		"scontrol --oneliner show node n1": "NodeName=n1 NodeAddr=127.0.0.1",
+		"scontrol --oneliner show node n2": "NodeName=n2 NodeAddr=10.77.0.12",
 	}
 }
 

@@ -188,7 +188,7 @@ func silence(spec steps.ServerSpec) time.Duration {
 const firstPause = 50 * time.Millisecond
 
 // pollPause returns the pause before the next poll of a server. A fiftieth of the time since its launch resolves start-up
-// times to 2 %. A server that runs already has none.
+// times to 2 %. A server that runs already has no start-up time, so it is polled at its interval.
 func pollPause(spec steps.ServerSpec, waited time.Duration) time.Duration {
 	longest := spec.Readiness().Interval
 	if spec.URL != "" {

@@ -251,8 +251,8 @@ type moment struct {
 // before reports whether m happens before o.
 func (m *moment) before(o *moment) bool { return m.at < o.at || m.at == o.at && m.order < o.order }
 
-// moments is a binary heap with the next moment first. It is not that of container/heap, which allocates for each moment: a run
-// of a million requests has tens of millions.
+// moments is a binary heap with the next moment first. container/heap would allocate for each moment, and a run of a million
+// requests has tens of millions.
 type moments []moment
 
 func (m *moments) push(x moment) {

@@ -16,8 +16,8 @@ import (
 type Options struct {
 	Color bool
 	Width int // columns; 0 means 80
-	// Origin returns what a line of a generated file comes from, such as a flag, "" for unknown. Such a place is named
-	// instead of the line, which nobody wrote. It may be nil.
+	// Origin returns the source of a line in a generated file, such as a flag, or "" if unknown. Diagnostics name this
+	// source and omit the line, because the user did not write it. It may be nil.
 	Origin func(line string) string
 }
 
@@ -48,7 +48,7 @@ func Text(w io.Writer, files map[string]*hcl.File, diags hcl.Diagnostics, opt Op
 	return nil
 }
 
-// originOf returns what the highlighted line of a diagnostic comes from, "" for the file itself.
+// originOf returns the source of the highlighted line of a diagnostic, "" for the file itself.
 func originOf(d Diagnostic, opt Options) string {
 	if opt.Origin == nil || d.Range == nil || d.Snippet == nil {
 		return ""
@@ -64,7 +64,7 @@ type textWriter struct {
 	paint func(style, s string) string
 	rule  string // "│" in the colour of the severity
 	tone  string
-	// origin is what the place comes from, "" for the file itself.
+	// origin names the source of the place, see [Options.Origin]; "" if it is the file itself.
 	origin string
 }
 
@@ -137,7 +137,7 @@ func (t *textWriter) headline(d Diagnostic) {
 	}
 }
 
-// place writes "on FILE line N, in block:", or "on" what the line comes from.
+// place writes "on FILE line N, in block:", or "on SOURCE:" for a line of a generated file.
 func (t *textWriter) place(d Diagnostic) {
 	where := fmt.Sprintf("on %s line %d", term.Escape(d.Range.Filename), d.Range.Start.Line)
 	switch {
