@@ -11,18 +11,25 @@ import (
 
 // TestReasoning: an answer of which more is reasoning comes later, though its tokens do not.
 func TestReasoning(t *testing.T) {
-	of := func(chars int) *result.Cell {
-		return cell("0.7", 4, func(int) []record.Request {
+	of := func(chars [4]int) *result.Cell { // by repeat
+		repeat := -1
+		return cell("0.7", len(chars), func(int) []record.Request {
+			repeat++
 			requests := answered(40, greedyText, nil)
 			for i := range requests {
-				requests[i].Text.Reasoning = chars
+				requests[i].Text.Reasoning = chars[repeat]
 			}
 			return requests
 		})
 	}
-	for chars, want := range map[int]bool{0: false, 8: false, 60: true} {
-		got, _ := CompareRequests("benchmark.b", of(0), of(chars))
-		found := slices.ContainsFunc(got.Differences, func(d result.RequestDifference) bool { return d.What == result.OtherReasoning && d.Shown })
+	for chars, want := range map[[4]int]bool{
+		{2, 2, 2, 2}: false, {8, 8, 8, 8}: false, {60, 60, 60, 60}: true,
+		{90, 90, 90, 3}: true, {90, 90, 90, 1}: false, // one repeat has less
+	} {
+		got, _ := CompareRequests("benchmark.b", of([4]int{2, 2, 2, 2}), of(chars))
+		found := slices.ContainsFunc(got.Differences, func(d result.RequestDifference) bool {
+			return d.What == result.OtherReasoning && d.Shown
+		})
 		if found != want || len(got.Differences) > 1 {
 			t.Errorf("%d characters of reasoning: %+v", chars, got.Differences)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -80,5 +81,23 @@ func TestUnwatched(t *testing.T) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestWorseInEachRepeat: a head that is better in one of many repeats is not worse everywhere, however small the p value.
+func TestWorseInEachRepeat(t *testing.T) {
+	m, _ := metric.Lookup("ttft.p99")
+	for exception, want := range map[float64]bool{1.3: true, 0.99: false} {
+		base, head := &result.Cell{}, &result.Cell{}
+		for r := 1; r <= 12; r++ {
+			b, h := run(r, 0.1), run(r, 0.1)
+			if h.Metrics[m.ID] = b.Metrics[m.ID] * (1.3 + 0.001*float64(r)); r == 5 {
+				h.Metrics[m.ID] = b.Metrics[m.ID] * exception
+			}
+			base.Runs, head.Runs = append(base.Runs, b), append(head.Runs, h)
+		}
+		if _, is := worseIn(m, 0.05, base, head); is != want {
+			t.Errorf("%g times in one repeat: %v, want %v", exception, is, want)
+		}
 	}
 }
