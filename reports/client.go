@@ -15,8 +15,8 @@ import (
 // client returns the load generator's audit of itself, and the runs that do not count.
 func (v *view) client() model.Section {
 	s := model.Section{Folded: true}
-	s.Notes = slices.Concat(v.runsByReason(result.RunVoid, "run", "voided and not counted"),
-		v.runsByReason(result.RunCancelled, "run", "cancelled and not counted"), v.overloaded())
+	s.Notes = slices.Concat(v.runsByReason(result.RunVoid, "voided and not counted"),
+		v.runsByReason(result.RunCancelled, "cancelled and not counted"), v.overloaded())
 	s.Tables = []model.Table{v.audit()}
 	title := "Load generator"
 	voids := 0

@@ -27,7 +27,7 @@ func (v *view) failures() model.Section {
 		}
 	}
 	requests, failed, sent := v.requestFailures()
-	s.Notes = append(s.Notes, v.runsByReason(result.RunFailed, "run", "failed")...)
+	s.Notes = append(s.Notes, v.runsByReason(result.RunFailed, "failed")...)
 	s.Tables = []model.Table{requests}
 	var title []string
 	if n := len(groups); n > 0 {
@@ -140,7 +140,7 @@ func location(r result.Range) string {
 }
 
 // runsByReason counts runs of one status by target and reason.
-func (v *view) runsByReason(status result.RunStatus, noun, verb string) []model.Line {
+func (v *view) runsByReason(status result.RunStatus, verb string) []model.Line {
 	type key struct{ target, reason string }
 	counts := map[key]int{}
 	var order []key
@@ -156,7 +156,7 @@ func (v *view) runsByReason(status result.RunStatus, noun, verb string) []model.
 	})
 	var notes []model.Line
 	for _, k := range order {
-		head := model.Plain(humanize.Count(counts[k], noun) + " " + verb)
+		head := model.Plain(humanize.Count(counts[k], "run") + " " + verb)
 		if k.target != "" {
 			head = model.Join(" on ", head, model.Code(k.target))
 		}

@@ -50,8 +50,6 @@ type Posterior struct {
 	disagreement []float64
 	// SD is the standard deviation of a pair under the most probable hypothesis.
 	SD float64
-	// Best holds the steps of the most probable hypothesis, none to two.
-	Best []int
 
 	evidence Evidence
 }
@@ -141,11 +139,6 @@ func (e Evidence) Posterior() (*Posterior, error) {
 	}
 	p := &Posterior{Step: make([]float64, e.Candidates+1), evidence: e}
 	p.SD = math.Sqrt(best.rest / float64(max(len(e.Probes), 1)))
-	for _, at := range []int{best.first, best.second} {
-		if at > 0 {
-			p.Best = append(p.Best, at)
-		}
-	}
 	// Levels change at steps only, so their sums over the hypotheses are collected there.
 	level, square := make([]float64, e.Candidates+2), make([]float64, e.Candidates+2)
 	for _, h := range all {

@@ -14,7 +14,6 @@ import (
 
 // event describes why a job runs, from GitLab's predefined variables.
 type event struct {
-	source string // CI_PIPELINE_SOURCE
 	// project is the ID of the job's project; target and from are those of the merge request and of its branch, "" for
 	// a job of no merge request.
 	project, target, from string
@@ -41,7 +40,7 @@ var errNoJob = errors.New("not a GitLab job: CI_PROJECT_ID and CI_COMMIT_SHA are
 // readEvent reads the variables of a job. It returns an error for values that are not valid in an address.
 func readEvent(getenv func(string) string) (event, error) {
 	e := event{
-		source: getenv("CI_PIPELINE_SOURCE"), project: getenv("CI_PROJECT_ID"), target: getenv("CI_MERGE_REQUEST_PROJECT_ID"),
+		project: getenv("CI_PROJECT_ID"), target: getenv("CI_MERGE_REQUEST_PROJECT_ID"),
 		from: getenv("CI_MERGE_REQUEST_SOURCE_PROJECT_ID"), sha: cmp.Or(getenv("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"), getenv("CI_COMMIT_SHA")),
 		base:       getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA"),
 		projectURL: cmp.Or(getenv("CI_MERGE_REQUEST_PROJECT_URL"), getenv("CI_PROJECT_URL")),

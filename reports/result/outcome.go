@@ -131,15 +131,6 @@ func OutcomeOf(c Cause) Outcome {
 	return outcomes[slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Cause == c })]
 }
 
-// Causes returns all causes, in the order in which they are checked.
-func Causes() []Cause {
-	var all []Cause
-	for _, o := range outcomes {
-		all = append(all, o.Cause)
-	}
-	return all
-}
-
 // Outcome returns the outcome of the document.
 func (d *Document) Outcome() Outcome {
 	f := factsOf(d)

@@ -61,11 +61,11 @@ func TestSeeds(t *testing.T) {
 	for _, kind := range []string{"random", "sonnet"} {
 		for name, c := range map[string]dataset.Corpus{"ids": {IDs: ids(5000)}, "text": {}} {
 			src := source(t, spec(kind), c)
-			a := dataset.Prompts(src, 20, dataset.Seeds{Lengths: 1, Content: 2})
-			if hashOf(a) != hashOf(dataset.Prompts(source(t, spec(kind), c), 20, dataset.Seeds{Lengths: 1, Content: 2})) {
+			a := promptsOf(src, 20, dataset.Seeds{Lengths: 1, Content: 2})
+			if hashOf(a) != hashOf(promptsOf(source(t, spec(kind), c), 20, dataset.Seeds{Lengths: 1, Content: 2})) {
 				t.Errorf("%s, %s: the same seeds gave other prompts", kind, name)
 			}
-			rotated := dataset.Prompts(src, 20, dataset.Seeds{Lengths: 1, Content: 3})
+			rotated := promptsOf(src, 20, dataset.Seeds{Lengths: 1, Content: 3})
 			for i := range a {
 				if a[i].Input != rotated[i].Input || a[i].Output != rotated[i].Output {
 					t.Errorf("%s, %s: lengths changed with the content's seed", kind, name)
@@ -74,7 +74,7 @@ func TestSeeds(t *testing.T) {
 					t.Errorf("%s, %s: content did not rotate", kind, name)
 				}
 			}
-			other := dataset.Prompts(src, 20, dataset.Seeds{Lengths: 9, Content: 2})
+			other := promptsOf(src, 20, dataset.Seeds{Lengths: 9, Content: 2})
 			if slices.EqualFunc(a, other, func(x, y dataset.Prompt) bool { return x.Input == y.Input && x.Output == y.Output }) {
 				t.Errorf("%s, %s: lengths did not change with their seed", kind, name)
 			}
@@ -220,6 +220,15 @@ func BenchmarkHash(b *testing.B) {
 // synthesize makes the prompts of a dataset without a file.
 func synthesize(d steps.Dataset, c dataset.Corpus) (dataset.Source, error) {
 	return (*dataset.Files)(nil).Source(context.Background(), d, dataset.Material{Corpus: c})
+}
+
+// promptsOf returns the first n prompts of a source.
+func promptsOf(src dataset.Source, n int, s dataset.Seeds) []dataset.Prompt {
+	out := make([]dataset.Prompt, n)
+	for i := range out {
+		out[i] = src.Prompt(i, s)
+	}
+	return out
 }
 
 // hashOf returns the hash of prompts, and checks the sum of each.

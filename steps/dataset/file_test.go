@@ -85,7 +85,7 @@ func kept(t *testing.T, d steps.Dataset) int {
 		d.Options = map[string]any{}
 	}
 	d.Options["rotate"] = false
-	p := dataset.Prompts(fromFile(t, d, material(t, &d, 0)), 200, dataset.Seeds{3, 1})
+	p := promptsOf(fromFile(t, d, material(t, &d, 0)), 200, dataset.Seeds{3, 1})
 	for n := 1; n < 100; n++ {
 		if slices.EqualFunc(p[:100], p[n:n+100], func(a, b dataset.Prompt) bool { return slices.Equal(a.IDs, b.IDs) }) {
 			return n
@@ -216,7 +216,7 @@ func TestMooncakeTrace(t *testing.T) {
 	if got := src.Times(4); !slices.Equal(got, []time.Duration{0, 0, 750 * time.Millisecond, 1500 * time.Millisecond}) {
 		t.Errorf("times %v", got)
 	}
-	p := dataset.Prompts(src, 4, dataset.Seeds{1, 1})
+	p := promptsOf(src, 4, dataset.Seeds{1, 1})
 	for i, want := range []int{1100, 1024, 600, 700} {
 		if p[i].Input != want || len(p[i].IDs) != want {
 			t.Errorf("prompt %d: %d ids, input %d, want %d", i, len(p[i].IDs), p[i].Input, want)
@@ -228,7 +228,7 @@ func TestMooncakeTrace(t *testing.T) {
 	if slices.Equal(p[0].IDs[512:600], p[2].IDs[512:]) || slices.Equal(p[3].IDs[:64], p[0].IDs[:64]) {
 		t.Error("blocks of different names are equal")
 	}
-	other := dataset.Prompts(src, 1, dataset.Seeds{1, 2})
+	other := promptsOf(src, 1, dataset.Seeds{1, 2})
 	if slices.Equal(other[0].IDs, p[0].IDs) {
 		t.Error("content does not rotate")
 	}
@@ -293,7 +293,7 @@ func TestBlocksOfBailian(t *testing.T) {
 		t.Fatal(err)
 	}
 	src := fromFile(t, steps.Dataset{Kind: "trace", Path: "p"}, dataset.Material{Corpus: dataset.Corpus{IDs: ids(5000)}, Table: table})
-	p := dataset.Prompts(src, 2, dataset.Seeds{1, 1})
+	p := promptsOf(src, 2, dataset.Seeds{1, 1})
 	if got := commonIDs(p[0].IDs, p[1].IDs); got < 32 || got > 34 {
 		t.Errorf("two shared blocks are %d tokens, want 32", got)
 	}
@@ -419,7 +419,7 @@ func FuzzRead(f *testing.F) {
 			d := steps.Dataset{Kind: kind, Path: "p", OutputMin: 1, OutputMax: 1}
 			src, err := fromTable(t.Context(), d, dataset.Material{Corpus: dataset.Corpus{Chat: true}, Table: table, Tokenize: words})
 			if err == nil {
-				_ = dataset.Prompts(src, min(len(table.Entries), 10), dataset.Seeds{1, 1})
+				_ = promptsOf(src, min(len(table.Entries), 10), dataset.Seeds{1, 1})
 			}
 		}
 	})

@@ -273,7 +273,7 @@ func TestPromptsOfSessions(t *testing.T) {
 	}
 	d := steps.Dataset{Kind: "trace", Path: "p"}
 	src := fromFile(t, d, dataset.Material{Corpus: dataset.Corpus{IDs: ids(5000)}, Table: table}).(dataset.Sessions)
-	p := dataset.Prompts(src, 8, dataset.Seeds{1, 1})
+	p := promptsOf(src, 8, dataset.Seeds{1, 1})
 	for i, want := range []int{100, 200, 300, 400, 100, 200, 300, 400} {
 		if len(p[i].IDs) != want {
 			t.Errorf("prompt %d has %d ids, want %d", i, len(p[i].IDs), want)
@@ -317,7 +317,7 @@ func TestAddedBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	src := fromFile(t, steps.Dataset{Kind: "trace", Path: "p"}, dataset.Material{Corpus: dataset.Corpus{IDs: ids(5000)}, Table: table})
-	p := dataset.Prompts(src, 4, dataset.Seeds{1, 1})
+	p := promptsOf(src, 4, dataset.Seeds{1, 1})
 	for i, want := range []int{600, 1190, 1200, 1270} {
 		if p[i].Input != want || len(p[i].IDs) != want {
 			t.Errorf("prompt %d has %d ids, want %d", i, len(p[i].IDs), want)

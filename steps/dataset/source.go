@@ -20,15 +20,6 @@ type Source interface {
 	Prompt(i int, s Seeds) Prompt
 }
 
-// Prompts returns the first n prompts of a source.
-func Prompts(src Source, n int, s Seeds) []Prompt {
-	out := make([]Prompt, n)
-	for i := range out {
-		out[i] = src.Prompt(i, s)
-	}
-	return out
-}
-
 // InvalidError describes what is wrong with a dataset: its lengths or its file.
 type InvalidError struct{ Reason string }
 

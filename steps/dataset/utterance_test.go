@@ -59,7 +59,7 @@ func TestPromptsOfMessages(t *testing.T) {
 	}
 	m := dataset.Material{Corpus: dataset.Corpus{IDs: ids(5000)}, Table: table}
 	src := fromFile(t, steps.Dataset{Kind: "trace", Path: "p"}, m).(dataset.Sessions)
-	p := dataset.Prompts(src, 5, dataset.Seeds{1, 1})
+	p := promptsOf(src, 5, dataset.Seeds{1, 1})
 	for _, tt := range []struct{ a, b, least, most int }{
 		{0, 1, 430, 497}, // the rules
 		{0, 2, 500, 502}, // all of the earlier prompt
@@ -93,7 +93,7 @@ func TestMessagesAsValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	src := fromFile(t, steps.Dataset{Kind: "trace", Path: "p"}, dataset.Material{Corpus: dataset.Corpus{IDs: ids(5000)}, Table: table})
-	p := dataset.Prompts(src, 2, dataset.Seeds{1, 1})
+	p := promptsOf(src, 2, dataset.Seeds{1, 1})
 	if got := commonIDs(p[0].IDs, p[1].IDs); len(p[0].IDs) != 80 || len(p[1].IDs) != 90 || got < 80 || got > 82 {
 		t.Errorf("prompts of %d and %d tokens have %d in common, want 80", len(p[0].IDs), len(p[1].IDs), got)
 	}

@@ -138,7 +138,7 @@ func mooncakeV0Config(w *Writer) {
 		"device_name": v0Devices(w),
 	}
 	maps.Copy(fields, w.layout.metadataServer(w.in))
-	w.jsonFile("mooncake.json", "MOONCAKE_CONFIG_PATH", fields)
+	w.mooncakeFile(fields)
 }
 
 // pipePort plans the ports of a V0 pipe. Both ends listen on several ports from theirs on, up to 100 further if

@@ -27,7 +27,7 @@ func storeV0Config(w *Writer) {
 	fields := storeFields(w)
 	fields["local_hostname"] = w.Host()
 	maps.Copy(fields, w.layout.metadataServer(w.in))
-	w.jsonFile("mooncake.json", "MOONCAKE_CONFIG_PATH", fields)
+	w.mooncakeFile(fields)
 	hashSeed(w)
 }
 
@@ -35,7 +35,7 @@ func storeConfig(w *Writer) {
 	fields := storeFields(w)
 	fields["mode"] = "embedded"
 	fields["metadata_server"] = "P2PHANDSHAKE"
-	w.jsonFile("mooncake.json", "MOONCAKE_CONFIG_PATH", fields)
+	w.mooncakeFile(fields)
 	hashSeed(w)
 }
 

@@ -46,10 +46,11 @@ func (w *Writer) file(name, variable string, content []byte) {
 	}
 }
 
-func (w *Writer) jsonFile(name, variable string, fields map[string]any) {
+// mooncakeFile adds the configuration of Mooncake.
+func (w *Writer) mooncakeFile(fields map[string]any) {
 	content, err := json.MarshalIndent(fields, "", "  ")
 	w.err = cmp.Or(w.err, err)
-	w.file(name, variable, append(content, '\n'))
+	w.file("mooncake.json", "MOONCAKE_CONFIG_PATH", append(content, '\n'))
 }
 
 // Port returns the member's port for a purpose.

@@ -27,9 +27,6 @@ type Samples struct {
 	TTFTFromSchedule []float64
 	E2ELFromSchedule []float64
 	Queue            []float64
-	// Session is the time from a session's first send to its last token-bearing event, for sessions whose
-	// requests all succeeded.
-	Session []float64
 }
 
 // mostInOnePiece is the largest share of multi-token requests that may get all tokens at one time before the
@@ -67,7 +64,7 @@ func Collect(run Run) Samples {
 	for gap := range gaps(run) {
 		s.ITL = append(s.ITL, seconds(gap))
 	}
-	s.ITLToken, s.Session = tokenGaps(run), sessionTimes(run)
+	s.ITLToken = tokenGaps(run)
 	return s
 }
 
@@ -114,7 +111,8 @@ func followingTokens(run Run) (tokens int, exact bool) {
 	return tokens, true
 }
 
-// sessionTimes returns the durations of the sessions of a run, in the order of their first requests.
+// sessionTimes returns the durations of the sessions of a run, each from its first send to its last event with tokens, in
+// the order of their first requests. A session with a failed request has none.
 func sessionTimes(run Run) []float64 {
 	type span struct {
 		from, to int64

@@ -84,7 +84,7 @@ func (r *Router) queryBootstrap(m *member) ([]engine, error) {
 	var answer []byte
 	resp, err := r.send(ctx, at, http.MethodGet, "/query", "", http.Header{}, nil)
 	if err == nil {
-		answer, err = readAll(resp, maxAnswer)
+		answer, err = readAll(resp)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("its bootstrap server does not answer, GET %s/query: %w", base, err)

@@ -115,7 +115,7 @@ func (x *exchange) run() *failure {
 	if !p.pairs {
 		x.decodeBody = x.body
 		x.dispatched()
-		return x.relay(x.ask(x.decode, x.decodeBody, ""))
+		return x.relay(x.ask(x.decode, x.decodeBody))
 	}
 	if err := p.prepare(x.r, x); err != nil {
 		return asFailure(err)
@@ -185,7 +185,7 @@ func (x *exchange) inTurn() *failure {
 		return asFailure(err)
 	}
 	x.r.stats.handover.observe(time.Since(received))
-	return x.relay(x.ask(x.decode, x.decodeBody, ""))
+	return x.relay(x.ask(x.decode, x.decodeBody))
 }
 
 // both sends the request to prefill and decode at once. If one fails before the client has got a byte, both
@@ -202,7 +202,7 @@ func (x *exchange) both() *failure {
 			x.r.stats.fail(f)
 		}
 	})
-	return x.relay(x.ask(x.decode, x.decodeBody, ""))
+	return x.relay(x.ask(x.decode, x.decodeBody))
 }
 
 // prefillFailed ends the request because of f, unless the client is already receiving its answer.
@@ -274,7 +274,7 @@ func (x *exchange) readAnswer(resp *http.Response) ([]byte, error) {
 			io.Reader
 			io.Closer
 		}{held{x, resp.Body}, resp.Body}
-		return readAll(resp, maxAnswer)
+		return readAll(resp)
 	}
 	defer resp.Body.Close() //nolint:errcheck // the error has no effect
 	_, err := io.Copy(io.Discard, resp.Body)
@@ -298,8 +298,8 @@ func (x *exchange) post(ctx context.Context, m *member, body []byte, rank string
 }
 
 // ask sends the request to the member that answers the client.
-func (x *exchange) ask(m *member, body []byte, rank string) (*http.Response, *failure) {
-	resp, err := x.post(x.ctx, m, body, rank)
+func (x *exchange) ask(m *member, body []byte) (*http.Response, *failure) {
+	resp, err := x.post(x.ctx, m, body, "")
 	if err == nil {
 		return resp, nil
 	}

@@ -120,7 +120,7 @@ func (r *Router) probe(ctx context.Context, m *member, method, path, query strin
 	if err != nil {
 		return 0, err
 	}
-	if _, err := readAll(resp, maxAnswer); err != nil && !errors.Is(err, errTooLong) {
+	if _, err := readAll(resp); err != nil && !errors.Is(err, errTooLong) {
 		return 0, err
 	}
 	return resp.StatusCode, nil

@@ -129,11 +129,11 @@ func copyHeader(to, from http.Header) {
 // errTooLong reports an answer above the limit.
 var errTooLong = errors.New("the answer is too long")
 
-// readAll reads an answer up to a size limit and closes it.
-func readAll(resp *http.Response, limit int64) ([]byte, error) {
+// readAll reads an answer of at most maxAnswer bytes and closes it.
+func readAll(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close() //nolint:errcheck // the error has no effect
-	b, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
-	if err == nil && int64(len(b)) > limit {
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err == nil && len(b) > maxAnswer {
 		err = errTooLong
 	}
 	return b, err

@@ -32,9 +32,9 @@ func (s *server) attended() []Attended {
 // Extra launches a target once more and measures one cell in it. The run of the plan gets no event, sample or verdict
 // from it. o holds the options of the run, with another store and bus for this launch. outputs holds the outputs of the
 // run's steps. Extra returns for how many seconds the machines were held, and why the cell could not be measured.
-func Extra(ctx context.Context, o Options, outputs config.Outputs, lane int, l plan.Launch) (held float64, err error) {
+func Extra(ctx context.Context, o Options, outputs config.Outputs, l plan.Launch) (held float64, err error) {
 	p := *o.Plan
-	p.Repeats, p.Looks = []plan.Repeat{{Index: 1, Lane: lane, Launches: []plan.Launch{l}}}, nil
+	p.Repeats, p.Looks = []plan.Repeat{{Index: 1, Launches: []plan.Launch{l}}}, nil
 	o.Plan, o.Resume, o.Bare = &p, nil, true
 	r := newRunner(o.withDefaults())
 	r.out.Outputs = outputs

@@ -57,7 +57,7 @@ func series(member, source string, points iter.Seq[point], at func(time.Time) fl
 		s := byName[name]
 		s.Thin(most)
 		for i := range s.T {
-			s.T[i], s.V[i] = rounded(s.T[i], 3), significant(s.V[i])
+			s.T[i], s.V[i] = toMilliseconds(s.T[i]), significant(s.V[i])
 		}
 		out = append(out, *s)
 	}
@@ -70,10 +70,8 @@ func significant(v float64) float64 {
 	return short
 }
 
-func rounded(v float64, digits int) float64 {
-	unit := math.Pow10(digits)
-	return math.Round(v*unit) / unit
-}
+// toMilliseconds rounds seconds.
+func toMilliseconds(v float64) float64 { return math.Round(v*1000) / 1000 }
 
 // watchClient adds the series of the load generator, and warns of failed requests.
 func (r *runner) watchClient(_ context.Context, s *server, w *watch) Watcher {
@@ -134,7 +132,7 @@ func clientSeries(run record.Run, openLoop bool, most int) []result.Series {
 	ttft := result.Series{Name: seriesTTFT, Source: sourceClient}
 	lag := result.Series{Name: seriesLag, Source: sourceClient}
 	for part := range parts {
-		middle := rounded(float64(start(part)+start(part+1))/2e9, 3)
+		middle := toMilliseconds(float64(start(part)+start(part+1)) / 2e9)
 		if times := times[part]; len(times) > 0 {
 			slices.Sort(times)
 			ttft.T, ttft.V = append(ttft.T, middle), append(ttft.V, significant(times[len(times)/2]))

@@ -128,7 +128,7 @@ func FuzzGrammarIsBounded(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	names := slices.Sorted(maps.Keys(function.Table(".", nil)))
+	names := slices.Sorted(maps.Keys(function.Table(".", nil, func(string, string) {})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		g := grammar{data: data, names: names}
 		body := "x = " + g.expression(12)

@@ -73,7 +73,7 @@ func newEvaluator(prog *program, vars map[string]cty.Value, rep *reporter) *eval
 	m := meter.New(meter.Default())
 	return &evaluator{
 		reporter: rep, prog: prog, vars: vars,
-		meter: m, functions: function.Noting(prog.readDir, m, prog.note),
+		meter: m, functions: function.Table(prog.readDir, m, prog.note),
 		nodes: map[string]*node{}, instanced: map[*block]instances{}, gates: map[string]bool{},
 		steps: map[string]*config.Step{}, servers: map[string]*config.Server{}, abstract: map[string]bool{},
 		deployments: map[string]*config.Deployment{}, datasets: map[string]*dataset{},

@@ -160,7 +160,7 @@ func (p *profiling) launch(ctx context.Context, l plan.Launch, s *side) error {
 			},
 		}
 	})
-	held, err := engine.Extra(ctx, opt, p.outcome.Outputs, 0, l)
+	held, err := engine.Extra(ctx, opt, p.outcome.Outputs, l)
 	p.spent = p.spent.Plus(p.opt.Plan.Target(l.Target).OfLaunch(held))
 	p.settle(ctx)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/dataset"
-	"github.com/servegate/pipeline/steps/simulate/model"
 	"github.com/servegate/pipeline/steps/vllm"
 )
 
@@ -72,7 +71,7 @@ func TestAcceptance(t *testing.T) {
 				r.plan.Benchmarks[0].Cells[i].Workload.Load.Requests = requests
 			}
 		}
-		length := model.Speculation{Tokens: 4, Accept: tt.accept}.Length()
+		length := (1 - math.Pow(tt.accept, 5)) / (1 - tt.accept) // of four drafts and the model's token
 		var otherwise []string
 		for seed := range files {
 			doc, err := r.Run(seed)

@@ -36,7 +36,6 @@ type Agent struct {
 	mu          sync.Mutex
 	annotations []Annotation
 	data        map[string]string
-	calls       []string
 	// Before is called before each call is carried out, without a lock.
 	Before func(call string)
 }
@@ -49,13 +48,6 @@ func (a *Agent) Annotations() []Annotation {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.annotations)
-}
-
-// Calls returns the calls so far: "meta-data keys".
-func (a *Agent) Calls() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.calls)
 }
 
 // Exec runs a command of the agent: it is the Exec of a publish.Job.
@@ -80,7 +72,6 @@ func (a *Agent) Exec(ctx context.Context, p publish.Program) (string, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.calls = append(a.calls, strings.Join(args[:min(2, len(args))], " "))
 	switch {
 	case args[0] == "annotate":
 		return "", a.annotate(args[1:], p.Stdin)

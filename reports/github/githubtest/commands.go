@@ -3,7 +3,6 @@ package githubtest
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 )
@@ -61,6 +60,5 @@ func (s *Server) react(r *http.Request) reply {
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || !slices.Contains([]string{"+1", "-1", "confused", "eyes"}, in.Content) {
 		return invalid("content")
 	}
-	s.reactions = append(s.reactions, fmt.Sprintf("%d %s", pathInt(r, "id"), in.Content))
 	return created(object{"id": 1, "content": in.Content})
 }

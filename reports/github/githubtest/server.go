@@ -34,22 +34,21 @@ type Server struct {
 	// NoGraphQL refuses GraphQL, as some proxies and servers do.
 	NoGraphQL bool
 
-	mux       http.Handler
-	mu        sync.Mutex
-	faults    map[string][]Fault
-	always    map[string]Fault
-	requests  []string
-	next      int64
-	comments  []Comment
-	checks    []Check
-	statuses  []Status
-	pulls     []PullRequest
-	files     []string
-	issues    []Issue
-	locked    bool
-	runs      []WorkflowRun
-	rights    map[string]string
-	reactions []string
+	mux      http.Handler
+	mu       sync.Mutex
+	faults   map[string][]Fault
+	always   map[string]Fault
+	requests []string
+	next     int64
+	comments []Comment
+	checks   []Check
+	statuses []Status
+	pulls    []PullRequest
+	files    []string
+	issues   []Issue
+	locked   bool
+	runs     []WorkflowRun
+	rights   map[string]string
 	// past holds earlier states, for lists that lag.
 	past []moment
 }
@@ -223,9 +222,6 @@ func (s *Server) Issues() []Issue { return listed(s, &s.issues) }
 
 // Runs returns the workflow runs.
 func (s *Server) Runs() []WorkflowRun { return listed(s, &s.runs) }
-
-// Reactions returns the reactions to comments as "ID CONTENT".
-func (s *Server) Reactions() []string { return listed(s, &s.reactions) }
 
 // Requests returns the requested operations.
 func (s *Server) Requests() []string { return listed(s, &s.requests) }

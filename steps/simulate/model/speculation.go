@@ -1,7 +1,6 @@
 package model
 
 import (
-	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -16,16 +15,6 @@ type Speculation struct {
 	// Layers of the head or model that drafts, which runs once for each token; 0 for drafts from
 	// the previous text, which take no time.
 	Layers int
-}
-
-// Length returns the expected number of tokens of a verified step: the accepted drafts and the
-// model's token.
-func (s Speculation) Length() float64 {
-	length := 1.0
-	for i := range s.Tokens {
-		length += math.Pow(s.Accept, float64(i+1))
-	}
-	return length
 }
 
 // Drafts counts drafts and their results since the start.

@@ -22,7 +22,7 @@ func eval(t *testing.T, expr, dir string) (cty.Value, hcl.Diagnostics) {
 		t.Fatalf("%s: %s", expr, diags)
 	}
 	return parsed.Value(&hcl.EvalContext{
-		Functions: function.Table(dir, nil),
+		Functions: function.Table(dir, nil, func(string, string) {}),
 		Variables: map[string]cty.Value{
 			"secret":  cty.StringVal("hunter2").Mark("sensitive"),
 			"unknown": cty.UnknownVal(cty.String),
@@ -152,14 +152,14 @@ func TestValues(t *testing.T) {
 			}
 		})
 		tested[tt.expr[:strings.IndexByte(tt.expr, '(')]] = true
-		for name := range function.Table(dir, nil) {
+		for name := range function.Table(dir, nil, func(string, string) {}) {
 			if strings.Contains(tt.want, name+"(") {
 				tested[name] = true
 			}
 		}
 	}
 	tested["tomap"] = true // inside lookup
-	for name := range function.Table(dir, nil) {
+	for name := range function.Table(dir, nil, func(string, string) {}) {
 		if !tested[name] && name != "toset" {
 			t.Errorf("%s has no case", name)
 		}
@@ -249,7 +249,7 @@ func TestUnknownStaysUnknown(t *testing.T) {
 }
 
 func TestEverythingIsDescribed(t *testing.T) {
-	table := function.Table(".", nil)
+	table := function.Table(".", nil, func(string, string) {})
 	docs := function.Docs()
 	if len(docs) != len(table) {
 		t.Fatalf("%d are described of %d: is one there twice?", len(docs), len(table))

@@ -53,7 +53,7 @@ func argument(t *rapid.T, secret string) cty.Value {
 func TestMarkedArguments(t *testing.T) {
 	const secret = "hunter2-XYZZY"
 	dir := t.TempDir()
-	for name, f := range Table(dir, nil) {
+	for name, f := range Table(dir, nil, func(string, string) {}) {
 		if lazy(f.Params(), f.VarParam()) {
 			continue
 		}
@@ -95,7 +95,7 @@ func TestMarksAreKept(t *testing.T) {
 		"alltrue": {cty.ListVal([]cty.Value{cty.True.Mark(mark)})}, "basename": {secret},
 		"lookup": {cty.MapVal(map[string]cty.Value{"1": cty.Zero}), secret, cty.Zero},
 	}
-	table := Table(t.TempDir(), nil)
+	table := Table(t.TempDir(), nil, func(string, string) {})
 	for name, args := range tests {
 		v, err := table[name].Call(args)
 		if err != nil {

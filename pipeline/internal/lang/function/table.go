@@ -33,13 +33,9 @@ func (e entry) function(m *meter.Meter) function.Function {
 	return guard(f, e.check, m)
 }
 
-// Table returns the functions by name. file only reads below baseDir. Calls pay to m.
-func Table(baseDir string, m *meter.Meter) map[string]function.Function {
-	return Noting(baseDir, m, func(string, string) {})
-}
-
-// Noting is Table that also calls read with the name and the text of each file that is read.
-func Noting(baseDir string, m *meter.Meter, read func(name, text string)) map[string]function.Function {
+// Table returns the functions by name. file only reads below baseDir, and calls read with the name and the text of each
+// file. Calls pay to m.
+func Table(baseDir string, m *meter.Meter, read func(name, text string)) map[string]function.Function {
 	table := make(map[string]function.Function)
 	for _, e := range entries(baseDir, m, read) {
 		table[e.name] = e.function(m)
