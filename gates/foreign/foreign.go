@@ -31,8 +31,9 @@ type Tool struct {
 	Command string
 	// Aliases are its names in llm-d's reports.
 	Aliases []string
-	// Prints are parts of labels that only its printed block has.
+	// Prints are parts of labels that only its printed block has, and Title the title of its printed tables.
 	Prints []string
+	Title  string
 	// Counted tools take a number of requests; the others measure for a time.
 	Counted bool
 	// Offline tools measure an engine in their own process: they write no result after a failure, and their times are of

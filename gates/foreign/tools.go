@@ -92,7 +92,7 @@ var tools = []Tool{
 	},
 	// profile_export_aiperf.json: a tag with a unit and statistics for each metric. Its CSV is read by package convert.
 	{
-		Name: "aiperf", Releases: "0.13", Command: `aiperf\s+profile`,
+		Name: "aiperf", Releases: "0.13", Command: `aiperf\s+profile`, Title: "NVIDIA AIPerf",
 		Shapes: []Shape{
 			{Keys: []string{"metrics metadata/aggregation_type=confidence"}, Reader: "aiperf aggregate"},
 			{
@@ -140,7 +140,7 @@ var tools = []Tool{
 	},
 	// The predecessor of aiperf. Package convert reads its CSV. Its JSON has no shape of its own here.
 	{
-		Name: "genai-perf", Releases: "0.0.16", Command: `genai-perf\s+profile`,
+		Name: "genai-perf", Releases: "0.0.16", Command: `genai-perf\s+profile`, Title: "NVIDIA GenAI-Perf",
 		Prefix: "genai_perf",
 		Differences: slices.Concat(aiperfDifferences, []Difference{
 			{"e2el", "E2EL", "request latency until the last response, the one with the usage included"},
@@ -323,7 +323,7 @@ var tools = []Tool{
 	},
 	// trtllm-bench throughput --report_json, which measures an engine in its own process, without a server.
 	{
-		Name: "trtllm-bench", Releases: "1.2",
+		Name: "trtllm-bench", Releases: "1.2", Prints: []string{"Total Output Throughput", "Per GPU Output Throughput"},
 		Shapes: []Shape{{
 			Keys:     []string{"performance/request_throughput_req_s request_info"},
 			Settings: []Field{{"engine", "engine_"}, {"machine", "machine_"}, {"world_info", "world_"}},

@@ -54,13 +54,16 @@ var figureNeedles = newNeedles(
 // block. It then opens a block without its rule. The line has one of figureNeedles.
 func startsBare(line string) bool {
 	e, ok := splitEntry((&openBlock{}).strip(line))
-	if !ok || !strings.Contains(e.label, " ") {
+	if !ok {
+		return false
+	}
+	label, value := unitInValue(e.label, e.value)
+	if label == e.label && !strings.Contains(label, " ") {
 		return false
 	}
 	if _, _, ok := sectionOf(e); ok {
 		return true
 	}
-	label, value := unitInValue(e.label, e.value)
 	if _, _, share := successesOf(value); !isNumber(value) && !share {
 		return false
 	}
@@ -132,9 +135,16 @@ func splitEntry(text string) (entry, bool) {
 	return entry{label: strings.Join(strings.Fields(label), " "), value: strings.TrimSpace(value)}, true
 }
 
+// inBrackets matches the name of its group before a label: "[Latency] P50".
+var inBrackets = lazyregexp.New(`^\[[A-Za-z]+\]\s+`)
+
 // qualify completes a label that is ambiguous alone: a statistic with its group of times, a figure
 // of the probe requests with their name.
 func (b *openBlock) qualify(e entry) entry {
+	e.label = inBrackets.ReplaceAllString(e.label, "")
+	if words, unit, ok := sectionOf(entry{label: strings.Replace(b.section, " Breakdown", "", 1)}); ok && b.words == "" {
+		b.words, b.unit = words, unit
+	}
 	if stat := statOf(e.label); stat != "" && b.words != "" {
 		e.label = stat + " " + b.words + " (" + b.unit + ")"
 	}
@@ -175,7 +185,8 @@ func beginsLikeLabel(text string) bool {
 	return false
 }
 
-// tool returns the tool that alone prints some label of the block, or vLLM if there is none.
+// tool returns the tool that alone prints some label of the block, "" for a bare block without the first label of vLLM's, and
+// otherwise vLLM.
 func (b *openBlock) tool(tools Tools) string {
 	for _, row := range tools {
 		for _, words := range row.Prints {
@@ -183,6 +194,9 @@ func (b *openBlock) tool(tools Tools) string {
 				return row.Name
 			}
 		}
+	}
+	if b.bare && b.succeeded() < 0 {
+		return ""
 	}
 	return "vllm"
 }

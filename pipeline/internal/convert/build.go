@@ -31,6 +31,9 @@ func (r *Run) fill(entries []entry) error {
 
 // add reads one figure.
 func (r *Run) add(e entry) error {
+	if plain := plainValue(e.value); plain != e.value {
+		r.annotated = append(r.annotated, strings.TrimSuffix(e.label, ":"))
+	}
 	label, value := unitInValue(e.label, e.value)
 	if _, named := labelWords(e.label); label != e.label && isTimeUnit(named) {
 		r.infof("%s is read as %s: the value states another unit than its name", strings.TrimSuffix(e.label, ":"), e.value)
@@ -62,11 +65,15 @@ func (r *Run) add(e entry) error {
 	return r.addMetric(f, e)
 }
 
-// addOther keeps an entry with an unknown label, but not as a figure.
+// addOther keeps an entry with an unknown label, but not as a figure. A label without a value is the heading of the lines below it,
+// unless it names a time.
 func (r *Run) addOther(e entry) error {
 	const limit = 100
-	if e.value == "" {
+	switch {
+	case e.value == "" && looksLikeTime.MatchString(e.label):
 		return errors.New("a label without a value")
+	case e.value == "":
+		return nil
 	}
 	if len(r.Other) < limit {
 		put(&r.Other, strings.TrimSuffix(e.label, ":"), e.value)
@@ -183,6 +190,9 @@ func (r *Run) finish() error {
 	}
 	if len(r.skipped) > 0 {
 		r.infof("rows whose meaning or unit is not known here are not read: %s", quoted(r.skipped))
+	}
+	if len(r.annotated) > 0 {
+		r.infof("what stands behind the numbers (a spread, a change, a remark) is not read: %s", quoted(r.annotated))
 	}
 	r.sumTokens()
 	r.count()

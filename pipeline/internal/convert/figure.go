@@ -1,16 +1,20 @@
 package convert
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/servegate/pipeline/internal/lazyregexp"
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 )
 
 // figure is the meaning of a label of a block, a column of a table or a key of a JSON file,
@@ -49,16 +53,17 @@ var unitWithin = []*regexp.Regexp{
 	regexp.MustCompile(`^(.+?)\s*[(\[]([^()\[\]]*)[)\]]\s*(.+)$`),
 	regexp.MustCompile(`^(.+)_(ms|us|ns|s|sec|seconds)_((?:mean|avg|average|median|std|stddev|min|max|p\d{1,2})(?:_.*)?)$`),
 	regexp.MustCompile(`^(.+?)(?:,\s*|\s[-/|]\s?)(\S+)()$`),
+	regexp.MustCompile(`^(.*\b(?:\w*[^r\W]|p\d+))\s(ms|us|µs|s|sec|secs|seconds)()$`), // "P50 TTFT ms", and not "tokens per s"
 }
 
 // statPattern splits "p99 ttft" and "mean e2e latency".
-var statPattern = lazyregexp.New(`^(mean|avg|average|median|std|stddev|min|max|p\d{1,2}(?:\.\d{1,3})?)\s+(.+)$`)
+var statPattern = lazyregexp.New(`^(mean|avg|average|median|std|stddev|min|max|minimum|maximum|p\d{1,2}(?:\.\d{1,3})?)\s+(.+)$`)
 
 // figureOf returns the figure of a label ("Mean TTFT (ms)"), a heading of a table ("P99 ITL (ms)")
 // or a key ("p99_itl_ms").
 func figureOf(label string) (figure, bool) {
 	words, unit := labelWords(label)
-	if f, ok := singles[words]; ok {
+	if f, ok := singles[words]; ok && (words != "request count" || unit != "") { // without a unit it counts failures, too
 		return f.withUnit(unit)
 	}
 	if f, ok := workFigures[words]; ok {
@@ -79,6 +84,9 @@ func figureOf(label string) (figure, bool) {
 		return throughputOf(words, unit)
 	}
 	group := latencyNames[m[2]]
+	if rateUnits[unit] != "" {
+		return throughputOf(words, unit)
+	}
 	if group == "" && ok && unit != "" {
 		group = idSlug(m[2]) // an unknown latency keeps its name
 	}
@@ -88,28 +96,38 @@ func figureOf(label string) (figure, bool) {
 	return figure{kind: latency, group: group, stat: canonicalStat(m[1]), shift: shift}, true
 }
 
-// throughputOf returns the figure of a rate without a noun. Its unit distinguishes requests from
-// tokens, but tokens may be those of answers or all.
+// throughputOf returns the figure of a rate that has no entry in singles. Its unit distinguishes requests from tokens, but tokens
+// may be those of answers or all. An unknown rate keeps its name, so that it is never taken for a setting.
 func throughputOf(words, unit string) (figure, bool) {
-	switch {
-	case words == "tok/s" || words == "tok s" || words == "tps" || words == "tokens/s" || words == "tokens/sec" || words == "token/s" ||
-		words == "tokens per second":
-		return rateOf("token_throughput", unstated), true
-	case words != "throughput" && words != "tput" && words != "mean throughput" && words != "average throughput":
-		return figure{}, false
-	case strings.HasPrefix(unit, "tok"):
-		return rateOf("token_throughput", unstated), true
-	case strings.HasPrefix(unit, "req") || unit == "rps":
-		return rateOf("request_throughput", "mean"), true
+	if i := strings.LastIndexByte(words, ' '); unit == "" && rateUnits[words[i+1:]] != "" {
+		words, unit = words[:max(0, i)], unitOfText(words[i+1:])
 	}
-	return figure{}, false
+	switch stat, rest, _ := strings.Cut(words, " "); {
+	case unit == "" && words == "tok s" || unit == "" && words == "tokens per second":
+		return rateOf("token_throughput", unstated), true
+	case rateUnits[unit] == "" || isKnownParam(words) || comparability.Lookup(slug(words)) != nil:
+		return figure{}, false
+	case slices.Contains([]string{"", "throughput", "tput", "mean", "average", "avg"}, rest) &&
+		(slices.Contains([]string{"", "throughput", "tput"}, stat) || rest != "" && canonicalStat(stat) == "mean"):
+		if unit == "req/s" {
+			return rateOf("request_throughput", "mean"), true
+		}
+		if unit == "tok/s" {
+			return rateOf("token_throughput", unstated), true
+		}
+	}
+	name := slices.DeleteFunc(strings.Fields(words), func(w string) bool { return w == "throughput" || w == "tput" })
+	return rateOf(idSlug(strings.Join(append(name, strings.Split(unit, "/")...), " ")+" throughput"), unstated), true
 }
 
 // labelWords reduces a label or a key to lower-case words and the unit.
 func labelWords(label string) (words, unit string) {
 	s := strings.ToLower(strings.TrimSpace(strings.Trim(strings.TrimSpace(label), "*`:")))
-	if m := unitPattern.FindStringSubmatch(s); m != nil && (knownUnits[m[2]] || timeShift[m[2]] != 0) {
-		s, unit = m[1], m[2]
+	if i := strings.LastIndexByte(s, '['); i > 0 && listIndex.MatchString(s[i:]) {
+		s = s[:i]
+	}
+	if m := unitPattern.FindStringSubmatch(s); m != nil && isUnit(m[2]) {
+		s, unit = m[1], unitOfText(m[2])
 	} else if body, found := strings.CutSuffix(s, "_ms"); found {
 		s, unit = body, "ms"
 	} else if body, u, found := cutUnitSuffix(s); found {
@@ -117,17 +135,28 @@ func labelWords(label string) (words, unit string) {
 	} else {
 		s, unit = cutUnitWithin(s)
 	}
-	s = betweenWords.Replace(s)
+	s = ordinal.ReplaceAllString(translated.Replace(betweenWords.Replace(s)), "p$1 ")
 	return strings.Join(strings.Fields(s), " "), unit
 }
 
-var betweenWords = strings.NewReplacer("_", " ", "-", " ", "(", "", ")", "")
+var (
+	betweenWords = strings.NewReplacer("_", " ", "-", " ", "(", "", ")", "")
+	// ordinal matches a percentile in words: "99.00 percentile first token latency", "99th percentile TTFT".
+	ordinal = lazyregexp.New(`\b(\d{1,2})(?:\.0+)?(?:th|%)? percentile `)
+	// listIndex matches the place of a figure in a list: "mean_ttft_ms[0]".
+	listIndex = lazyregexp.New(`^\[\d+\]$`)
+	// translated has the words of labels in Chinese.
+	translated = strings.NewReplacer("平均", "mean ", "均值", "mean", "中位数", "median ", "最大", "max ", "最小", "min ",
+		"首token时延", "ttft", "首字延迟", "ttft", "首token延迟", "ttft", "端到端时延", "e2el", "端到端延迟", "e2el",
+		"输出吞吐", "output throughput", "输入吞吐", "input throughput", "总吞吐", "total throughput", "请求吞吐", "request throughput",
+		"吞吐量", "throughput", "吞吐", "throughput")
+)
 
-// cutUnitWithin removes a unit of time that is not at the end of a label as units usually are.
+// cutUnitWithin removes a unit of time or of a rate that is not at the end of a label as units usually are.
 func cutUnitWithin(s string) (body, unit string) {
 	for _, pattern := range unitWithin {
-		if m := pattern.FindStringSubmatch(s); m != nil && isTimeUnit(m[2]) {
-			return m[1] + " " + m[3], m[2]
+		if m := pattern.FindStringSubmatch(s); m != nil && (isTimeUnit(m[2]) || rateUnits[m[2]] != "") {
+			return m[1] + " " + m[3], unitOfText(m[2])
 		}
 	}
 	return s, ""
@@ -170,6 +199,8 @@ func canonicalStat(s string) string {
 	switch s {
 	case "avg", "average":
 		return "mean"
+	case "minimum", "maximum":
+		return s[:3]
 	case "median":
 		return "p50"
 	case "stddev":
@@ -190,13 +221,33 @@ var timeShift = map[string]int{
 	"us": -6, "µs": -6, "usec": -6, "microseconds": -6, "ns": -9, "nanoseconds": -9,
 }
 
-// knownUnits may end a label. Other text in parentheses belongs to the label: "Total generated
-// tokens (retokenized)".
-var knownUnits = map[string]bool{
-	"s": true, "sec": true, "secs": true, "second": true, "seconds": true, "req/s": true, "reqs/s": true, "requests/s": true, "tok/s": true,
-	"tokens/s": true, "token/s": true, "rps": true, "%": true,
-	"requests/sec": true, "tokens/sec": true, "tokens": true, "per sec": true, "count": true,
+// rateUnits are the names of units of rates, by the unit that they mean.
+var rateUnits = map[string]string{
+	"req/s": "req/s", "reqs/s": "req/s", "req/sec": "req/s", "reqs/sec": "req/s", "requests/s": "req/s", "requests/sec": "req/s",
+	"requests/second": "req/s", "request/s": "req/s", "rps": "req/s",
+	"tok/s": "tok/s", "toks/s": "tok/s", "tok/sec": "tok/s", "token/s": "tok/s", "token/sec": "tok/s", "tokens/s": "tok/s",
+	"tokens/sec": "tok/s", "tokens/second": "tok/s", "tps": "tok/s", "t/s": "tok/s",
+	"tok/s/user": "tok/s/user", "tokens/s/user": "tok/s/user", "tokens/sec/user": "tok/s/user", "tps/user": "tok/s/user",
+	"tok/s/gpu": "tok/s/gpu", "tokens/s/gpu": "tok/s/gpu", "tokens/sec/gpu": "tok/s/gpu", "tps/gpu": "tok/s/gpu",
 }
+
+// unitsPattern returns a pattern of all rateUnits, the longest first.
+func unitsPattern() string {
+	names := slices.SortedFunc(maps.Keys(rateUnits), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return strings.Join(names, "|")
+}
+
+// unitOfText returns the one name of a unit.
+func unitOfText(unit string) string {
+	return strings.Replace(cmp.Or(rateUnits[unit], unit), "μs", "us", 1)
+}
+
+// knownUnits may end a label beside units of time and of rates. Other text in parentheses belongs to the label: "Total
+// generated tokens (retokenized)".
+var knownUnits = map[string]bool{"%": true, "tokens": true, "requests": true, "per sec": true, "count": true}
+
+// isUnit reports whether a text is a unit that labels have.
+func isUnit(text string) bool { return knownUnits[text] || rateUnits[text] != "" || isTimeUnit(text) }
 
 // latencyNames are the names of groups of times in what tools print and store.
 var latencyNames = map[string]string{
@@ -213,8 +264,9 @@ var latencyNames = map[string]string{
 // singles are the figures with a single number, by the words of their label or key.
 var singles = map[string]figure{
 	"successful requests": {kind: count, name: "succeeded"}, "completed": {kind: count, name: "succeeded"},
-	"completed requests": {kind: count, name: "succeeded"},
-	"failed requests":    {kind: count, name: "failed"}, "failed": {kind: count, name: "failed"},
+	"completed requests": {kind: count, name: "succeeded"}, "succeed requests": {kind: count, name: "succeeded"},
+	"request count":   {kind: count, name: "succeeded"},
+	"failed requests": {kind: count, name: "failed"}, "failed": {kind: count, name: "failed"},
 	"total input tokens": {kind: count, name: "input"}, "total input": {kind: count, name: "input"},
 	"total generated tokens": {kind: count, name: "output"}, "total output tokens": {kind: count, name: "output"},
 	"total generated tokens retokenized": {kind: count, name: "retokenized"}, "total output tokens retokenized": {kind: count,
@@ -222,9 +274,12 @@ var singles = map[string]figure{
 	"total input text tokens": {kind: count, name: "input_text"}, "total input vision tokens": {kind: count, name: "input_vision"},
 	"total input sequences": {kind: count, name: "input_sequences"},
 
-	"benchmark duration": {kind: duration}, "duration": {kind: duration},
+	"benchmark duration": {kind: duration}, "duration": {kind: duration}, "time taken for tests": {kind: duration},
 
 	"request throughput": rateOf("request_throughput", "mean"), "req throughput": rateOf("request_throughput", "mean"),
+	"req tput": rateOf("request_throughput", "mean"), "completed samples per second": rateOf("request_throughput", "mean"),
+	"prompt throughput": rateOf("input_throughput", "mean"), "generation throughput": rateOf("output_throughput", "mean"),
+	"total output throughput": rateOf("output_throughput", "mean"), "completed tokens per second": rateOf("output_throughput", "mean"),
 	"input token throughput": rateOf("input_throughput", "mean"), "input throughput": rateOf("input_throughput", "mean"),
 	"output token throughput": rateOf("output_throughput", "mean"), "output throughput": rateOf("output_throughput", "mean"),
 	"total token throughput": rateOf("total_throughput", "mean"), "total throughput": rateOf("total_throughput", "mean"),
@@ -245,8 +300,9 @@ var singles = map[string]figure{
 	"total tput":        rateOf("total_throughput", "mean"),
 	"peak output tok/s": rateOf("output_throughput", "peak_second"),
 
-	"concurrency": rateOf("concurrency", "mean"),
-	"concur":      rateOf("concurrency", "mean"), "conc": rateOf("concurrency", "mean"), "mean concurrency": rateOf("concurrency", "mean"),
+	"concurrency":                   rateOf("concurrency", "mean"),
+	"number of concurrent requests": rateOf("concurrency", "mean"),
+	"concur":                        rateOf("concurrency", "mean"), "conc": rateOf("concurrency", "mean"), "mean concurrency": rateOf("concurrency", "mean"),
 	"rtfx":            rateOf("rtfx", "mean"),
 	"accept length":   rateOf("spec_decode", "acceptance_length"),
 	"acceptance rate": {kind: rate, group: "spec_decode", stat: "acceptance_rate"}, "acceptance length": rateOf("spec_decode",
@@ -280,7 +336,7 @@ func (f figure) withUnit(unit string) (figure, bool) {
 		f.shift = -2
 		return f, f.kind == rate
 	case f.kind == count || f.kind == each:
-		return f, unit == "" || unit == "tokens"
+		return f, unit == "" || unit == "tokens" || unit == "requests" || unit == "count"
 	case f.kind == latency:
 		return f, unit == ""
 	}

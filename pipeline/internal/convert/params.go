@@ -157,7 +157,7 @@ func settingOf(line string) (key, value string, ok bool) {
 	}
 	key = strings.TrimRight(line[:at], " \t")
 	if len(key) == 0 || len(key) > longestKey || (key[0]|0x20) < 'a' || (key[0]|0x20) > 'z' || at == len(line) ||
-		strings.Contains(key, "\t") || line[at] != ':' && line[at] != '=' {
+		strings.Contains(key, "\t") || line[at] != ':' && line[at] != '=' || strings.HasPrefix(line[at:], "://") {
 		return "", "", false
 	}
 	value = strings.Trim(line[at+1:], " \t\n\f\r")

@@ -57,6 +57,8 @@ type Run struct {
 	meanTokens map[string]float64
 	// unread are columns with numbers of unknown meaning.
 	unread []string
+	// annotated are labels of figures with more than a number and a unit as their value.
+	annotated []string
 	// skipped are rows of a table of distributions that are not read.
 	skipped []string
 	// noData are times that the result names without a value.

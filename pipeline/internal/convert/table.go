@@ -1,8 +1,10 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,17 +29,21 @@ const maxTableRows = 10_000
 
 // inTable takes the line if it belongs to a table.
 func (t *textReader) inTable(line string) bool {
+	drawn := line
 	line = barred(line)
 	if t.table == nil {
 		if !strings.Contains(line, "|") || !tableRule.MatchString(line) {
 			return false
 		}
 		before := barred(t.before)
-		if !strings.Contains(before, "|") || tableRule.MatchString(before) {
-			return false
-		}
 		header := tableCells(before)
-		if len(header) != len(tableCells(line)) {
+		switch columns := len(tableCells(line)); {
+		case strings.TrimSpace(before) == "" && drawn == line: // a table pasted without its heading
+			header = []string{""}
+			for len(header) < columns {
+				header = append(header, fmt.Sprintf("column %d", len(header)))
+			}
+		case !strings.Contains(before, "|") || tableRule.MatchString(before) || len(header) != columns:
 			return false
 		}
 		t.table = &openTable{header: header}
@@ -47,9 +53,23 @@ func (t *textReader) inTable(line string) bool {
 		t.closeTable()
 		return false
 	}
+	if cells := tableCells(line); drawn != line && t.table.continues(cells) {
+		return true
+	}
 	if !tableRule.MatchString(line) { // of a grid, which has one after each row
 		t.table.rows = append(t.table.rows, tableRow{tableCells(line), t.line})
 	}
+	return true
+}
+
+// continues adds the rest of a label that a drawn table has wrapped to the row before.
+func (t *openTable) continues(cells []string) bool {
+	n := len(t.rows)
+	if n == 0 || cells[0] == "" || slices.ContainsFunc(cells[1:], func(c string) bool { return c != "" }) || len(cells) < 2 ||
+		slices.Equal(t.rows[n-1].cells[1:], cells[1:]) {
+		return false
+	}
+	t.rows[n-1].cells[0] += " " + cells[0]
 	return true
 }
 
@@ -118,16 +138,26 @@ func (t *textReader) closeTable() {
 		values[i] = r.cells[min(1, len(r.cells)-1)]
 	}
 	table.renameRates()
+	columns, sides := table.sides()
+	if turned := table.transposed(); turned != nil && len(turned.rows) > 0 {
+		t.distributions(turned)
+		return
+	}
 	switch {
 	case isDistributions(table.header, labels):
 		t.distributions(table)
+	case len(sides) > 1:
+		table.ditto(t)
+		t.bySide(table, columns, sides)
 	case areFigures(statsApart(table.header, first)):
 		table.ditto(t)
 		for _, row := range table.rows {
 			t.tableRun(table.header, row)
 		}
 	case areFigures(labels, values):
-		t.turned(table)
+		t.turned(table, nil, nil)
+	case table.long() > 0:
+		t.byRow(table, table.long())
 	default:
 		t.missed(table.header, first)
 		t.missed(labels, values)
@@ -232,7 +262,7 @@ func measuredRate(label, value string) bool {
 }
 
 // statLabel matches the name of a statistic alone.
-var statLabel = lazyregexp.New(`^(?:mean|avg|average|median|std|stddev|min|max|p\d{1,2}(?:\.\d{1,3})?)$`)
+var statLabel = lazyregexp.New(`^(?:mean|avg|average|median|std|stddev|min|max|minimum|maximum|p\d{1,2}(?:\.\d{1,3})?)$`)
 
 // statOf returns the statistic in a heading, "" for none.
 func statOf(header string) string {
@@ -260,12 +290,12 @@ func isDistributions(header, labels []string) bool {
 
 // distributions reads a table with a row for each distribution, which is one result.
 func (t *textReader) distributions(table *openTable) {
-	run := t.opt.newRun(FormatTable, t.opt.Tool, t.source, table.rows[0].line)
+	run := t.opt.newRun(FormatTable, cmp.Or(t.opt.Tool, t.titled), t.source, table.rows[0].line)
+	t.titled = ""
 	t.around.apply(run, -1)
 	var entries []entry
 	for _, row := range table.rows {
-		if len(row.cells) != len(table.header) {
-			t.failAt(row.line, fmt.Sprintf("a row of %d cells in a table of %d columns", len(row.cells), len(table.header)))
+		if !t.whole(row, len(table.header)) {
 			return
 		}
 		entries = append(entries, run.distribution(table.header, row)...)
@@ -301,7 +331,7 @@ func (r *Run) distribution(header []string, row tableRow) []entry {
 		stat, cell := statOf(h), strings.Trim(row.cells[i+1], "`")
 		switch {
 		case stat == "" || cell == "":
-		case latencyNames[words] != "" && unit != "":
+		case (latencyNames[words] != "" || isTimeUnit(unit)) && unit != "":
 			entries = append(entries, entry{fmt.Sprintf("%s %s (%s)", stat, words, unit), withoutUnit(cell), row.line})
 		case latencyNames[words] != "":
 			if label, value := unitInValue(stat+" "+words, cell); label != stat+" "+words {
@@ -334,11 +364,14 @@ var (
 	grouped      = lazyregexp.New(`^\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
 )
 
-// pointed reports whether some number of the table has a decimal point: a comma in another number
+// pointed reports whether some number of the table has a decimal point, or more than one comma: a comma in another number
 // then groups thousands. Otherwise 1,250 may also mean 1.25, and remains an error.
 func (t *openTable) pointed() bool {
 	for _, row := range t.rows {
-		if slices.ContainsFunc(row.cells, func(c string) bool { return decimalPoint.MatchString(withoutUnit(c)) }) {
+		if slices.ContainsFunc(row.cells, func(c string) bool {
+			c = withoutUnit(c)
+			return decimalPoint.MatchString(c) || strings.Count(c, ",") > 1 && grouped.MatchString(c)
+		}) {
 			return true
 		}
 	}
@@ -375,15 +408,15 @@ func areFigures(labels, values []string) bool {
 
 // tableRun makes a run of a row of a table with one result a row.
 func (t *textReader) tableRun(header []string, row tableRow) {
-	if len(row.cells) != len(header) {
-		t.failAt(row.line, fmt.Sprintf("a row of %d cells in a table of %d columns", len(row.cells), len(header)))
-		return
+	t.rowOf(row, len(header), func(r *Run) []entry { return r.columns(header, row.cells, row.line) })
+}
+
+// whole reports whether a row has a cell for each column.
+func (t *textReader) whole(row tableRow, columns int) bool {
+	if len(row.cells) != columns {
+		t.failAt(row.line, fmt.Sprintf("a row of %d cells in a table of %d columns", len(row.cells), columns))
 	}
-	run := t.opt.newRun(FormatTable, t.opt.Tool, t.source, row.line)
-	t.around.apply(run, -1)
-	t.fail(run.fill(run.columns(header, row.cells, row.line)))
-	run.checkLengths()
-	t.runs = append(t.runs, *run)
+	return len(row.cells) == columns
 }
 
 // columns returns the figures of a row, and keeps the rest as parameters.
@@ -391,9 +424,13 @@ func (r *Run) columns(header, cells []string, line int) []entry {
 	var entries []entry
 	header, cells = statsApart(header, cells)
 	for i, h := range header {
+		whole := strings.Trim(strings.TrimSpace(cells[i]), "`*")
 		h, cell := unitInValue(h, strings.TrimSpace(cells[i]))
 		f, ok := figureOf(h)
 		words, _ := labelWords(h)
+		if plainValue(whole) != whole {
+			r.annotated = append(r.annotated, h)
+		}
 		switch {
 		case ok && f.kind != param && !isSetting(f, cell):
 			if cell == "" {
@@ -408,7 +445,7 @@ func (r *Run) columns(header, cells []string, line int) []entry {
 			r.setColumn("input_len", in)
 			r.setColumn("output_len", out)
 		default:
-			if (isNumberLike(cell) || statsLabel.MatchString(h)) && !isKnownParam(h) {
+			if (isNumberLike(cell) || statsLabel.MatchString(h) || looksLikeTime.MatchString(h)) && !isKnownParam(h) {
 				r.unread = append(r.unread, h)
 			}
 			r.setColumn(h, strings.ReplaceAll(cell, "`", ""))
@@ -458,12 +495,33 @@ func isSetting(f figure, cell string) bool {
 }
 
 // valueUnit matches a number followed by its unit: "20 ms", "1.5s", "12.1 tok/s".
-var valueUnit = lazyregexp.New(
-	`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(s|secs?|seconds?|ms|msec|milliseconds?|us|µs|μs|usec|ns|%|tok/s|tokens/s|tokens/sec|token/s|req/s|reqs/s|requests/s|requests/sec|rps)$`)
+var valueUnit = regexp.MustCompile(`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(` + unitsPattern() + `|secs?|seconds?|msec|milliseconds?|μs|usec|us|µs|ns|ms|s|%)$`)
+
+// spread and remark match what people and tools write behind a number: "1053.91 ± 45.72", "5.30 (−57.2%)", "27.44   <=====".
+var (
+	spread = lazyregexp.New(`^([-+]?[\d.,]+)\s*(?:±|\+/-|\\u00b1)\s*[\d.,]+\s*%?`)
+	remark = lazyregexp.New(`^([-+]?[\d.,]+(?:\s*[\p{L}µμ/]+)?)\s*(?:` +
+		`\(\s*[-+−±~≈↑↓▲▼]?\s*[\d.,]+\s*(?:%|x|×|pp)[^()\d]*\)|\s(?:<[-=]+|[-=]+>|←|[↑↓⬆⬇▲▼🔺🔻✅🟢🔴]).*|[↑↓⬆⬇▲▼🔺🔻✅🟢🔴].*)$`)
+)
+
+// plainValue removes from a value what stands behind its number and unit: a spread, a change, an arrow.
+func plainValue(value string) string {
+	if value == "" || value[len(value)-1] <= '9' && value[len(value)-1] >= '0' && !strings.ContainsAny(value, "±/\\") {
+		return value
+	}
+	if m := spread.FindStringSubmatchIndex(value); m != nil {
+		value = value[:m[3]] + value[m[1]:]
+	}
+	if m := remark.FindStringSubmatch(value); m != nil {
+		return m[1]
+	}
+	return value
+}
 
 // withoutUnit returns the number of a cell.
 func withoutUnit(cell string) string {
-	if m := valueUnit.FindStringSubmatch(strings.TrimSpace(cell)); m != nil {
+	cell = plainValue(strings.TrimSpace(cell))
+	if m := valueUnit.FindStringSubmatch(cell); m != nil {
 		return m[1]
 	}
 	return cell
@@ -473,11 +531,12 @@ func withoutUnit(cell string) string {
 // (ms)" of 20. The unit of the value overrides one of the heading. What is no figure even then
 // stays the same.
 func unitInValue(label, value string) (string, string) {
-	m := valueUnit.FindStringSubmatch(strings.Trim(strings.TrimSpace(value), "`*"))
+	value = plainValue(strings.Trim(strings.TrimSpace(value), "`*"))
+	m := valueUnit.FindStringSubmatch(value)
 	if m == nil {
 		return label, value
 	}
-	unit := unitNames.Replace(m[2])
+	unit := unitOfText(m[2])
 	if _, own := labelWords(label); own == unit {
 		return label, m[1] // both have it
 	}
@@ -493,8 +552,6 @@ func unitInValue(label, value string) (string, string) {
 	return label, value
 }
 
-var unitNames = strings.NewReplacer("μs", "us", "tokens/sec", "tokens/s", "requests/sec", "requests/s")
-
 func isTimeUnit(unit string) bool {
 	_, ok := timeShift[unit]
 	return ok && unit != ""
@@ -503,22 +560,33 @@ func isTimeUnit(unit string) bool {
 var derived = lazyregexp.New(`(?i)diff|change|delta|Δ|improve|speed-?up|ratio|%|\bvs\b|gain|unit`)
 
 // turned reads a table with one result a column and labels in the first. It skips columns that
-// compare others.
-func (t *textReader) turned(table *openTable) {
+// compare others. The settings hold for all of it.
+func (t *textReader) turned(table *openTable, settings, values []string) {
+	unit := slices.IndexFunc(table.header, func(h string) bool { return strings.EqualFold(h, "unit") || strings.EqualFold(h, "units") })
 	for col := 1; col < len(table.header); col++ {
 		if derived.MatchString(table.header[col]) {
 			continue
 		}
 		run := t.opt.newRun(FormatTable, t.opt.Tool, t.source, table.rows[0].line)
 		t.around.apply(run, -1)
-		run.setParam("column", strings.ReplaceAll(table.header[col], "`", ""))
+		for i, h := range settings {
+			run.setColumn(h, values[i])
+		}
+		if name := table.header[0]; settingNames[canonicalKey(name)] != "" { // the columns are the values of a setting
+			run.setColumn(name, table.header[col])
+		} else {
+			run.setParam("column", strings.ReplaceAll(table.header[col], "`", ""))
+		}
 		var entries []entry
 		for _, row := range table.rows {
-			if len(row.cells) != len(table.header) {
-				t.failAt(row.line, fmt.Sprintf("a row of %d cells in a table of %d columns", len(row.cells), len(table.header)))
+			if !t.whole(row, len(table.header)) {
 				return
 			}
-			entries = append(entries, run.columns([]string{row.cells[0]}, []string{row.cells[col]}, row.line)...)
+			label := row.cells[0]
+			if unit > 0 && isUnit(row.cells[unit]) {
+				label += " (" + row.cells[unit] + ")"
+			}
+			entries = append(entries, run.columns([]string{label}, []string{row.cells[col]}, row.line)...)
 		}
 		t.fail(run.fill(entries))
 		t.runs = append(t.runs, *run)

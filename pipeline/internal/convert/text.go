@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/gates/foreign"
 	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
@@ -40,6 +42,7 @@ func readText(r *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	}
 	t.closeBlock("the text ends")
 	t.closeTable()
+	t.closePage()
 	if len(t.errs) > 0 {
 		return nil, errors.Join(t.errs...)
 	}
@@ -90,12 +93,15 @@ type textReader struct {
 	engine   *engineLog
 	block    *openBlock
 	table    *openTable
-	command  string   // a command that continues on the next line
-	before   string   // the previous line
-	within   bool     // a command ended the previous block, which had no last line
-	fence    int      // line of the last fence
-	report   []string // lines of a YAML report in a fence
-	near     []string // why something that looks like a result is none
+	command  string     // a command that continues on the next line
+	before   string     // the previous line
+	within   bool       // a command ended the previous block, which had no last line
+	fence    int        // line of the last fence
+	report   []string   // lines of a YAML report in a fence
+	page     *pageTable // of HTML
+	caption  string     // the last line that may name the next result, see captionOf
+	titled   string     // tool of the last title
+	near     []string   // why something that looks like a result is none
 }
 
 // maxNear is the most reasons for a text without a result.
@@ -170,7 +176,7 @@ var (
 // part reads a line.
 func (t *textReader) part(line string, complete bool) {
 	defer func() { t.before = line }()
-	if t.inReport(line) {
+	if t.inReport(line) || t.inPage(line) {
 		return
 	}
 	if at := blockStartOf(line); at != nil {
@@ -180,6 +186,7 @@ func (t *textReader) part(line string, complete bool) {
 			t.closeBlock("another block begins")
 		}
 		t.block = newBlock(t.line, line[:at[0]])
+		t.block.title = t.caption
 		t.block.inside = inside || t.within
 		t.within = false
 		return
@@ -196,10 +203,7 @@ func (t *textReader) part(line string, complete bool) {
 	}
 	figures := strings.IndexByte(line, ':') >= 0 && figureNeedles.in(line)
 	if figures && startsBare(line) {
-		t.block = &openBlock{line: t.line, bare: true}
-		if title, ok := strings.CutSuffix(strings.TrimSpace(t.before), ":"); ok && strings.IndexByte(title, ':') < 0 {
-			t.block.title = title
-		}
+		t.block = &openBlock{line: t.line, bare: true, title: t.caption}
 		t.inBlock(line, complete)
 		return
 	}
@@ -209,6 +213,31 @@ func (t *textReader) part(line string, complete bool) {
 		}
 	}
 	t.outside(line)
+	t.caption = captionOf(line, t.before, t.caption)
+}
+
+// captionOf returns the line that names the next result. It ends with a colon, or it is some words in a paragraph of their own or
+// before a fence ("main", "this PR"). Blank lines, fences and hints may follow it.
+func captionOf(line, before, caption string) string {
+	switch text := strings.TrimSpace(line); {
+	case isFence(line):
+		return cmp.Or(caption, captionIn(before, false))
+	case text == "" || strings.HasPrefix(text, "tip:"):
+		return caption
+	}
+	return captionIn(line, strings.TrimSpace(before) != "")
+}
+
+// captionIn returns the name in a line, "" for none. Without a colon at its end it is no name if a sentence may go on in it.
+func captionIn(line string, goesOn bool) string {
+	const longest, words = 60, 4
+	body, colon := strings.CutSuffix(strings.Trim(strings.TrimSpace(line), "*_"), ":")
+	body = strings.Trim(body, "*_() ")
+	if body == "" || len(body) > longest || strings.ContainsAny(body, ":=|<>{}$") || heading.MatchString(line) || logLine.MatchString(line) ||
+		!colon && (goesOn || len(strings.Fields(body)) > words || strings.ContainsAny(body[len(body)-1:], ".!?`~")) {
+		return ""
+	}
+	return body
 }
 
 // reportStart matches the first line of a Benchmark Report of llm-d in YAML.
@@ -261,6 +290,15 @@ func (t *textReader) closeReport() {
 
 // outside finds parameters around the results.
 func (t *textReader) outside(line string) {
+	if i := slices.IndexFunc(t.opt.Tools, func(row foreign.Tool) bool { return row.Title != "" && strings.Contains(line, row.Title) }); i >= 0 {
+		t.titled = t.opt.Tools[i].Name
+	}
+	if e, ok := splitEntry(line); ok && isNumber(e.value) {
+		if f, known := figureOf(e.label); known && f.kind == each { // as the summary of an offline benchmark begins
+			t.around.own(map[string]string{f.name + "_len": e.value})
+			return
+		}
+	}
 	if t.command != "" || t.needles.in(line) && (t.isCommand(line) || isServerCommand(line)) {
 		t.inCommand(line)
 		return
@@ -421,6 +459,7 @@ func (t *textReader) closeBlock(why string) {
 		t.runs = append(t.runs, *run)
 		t.around.next()
 		t.engine.forget()
+		t.caption = ""
 	}
 }
 
