@@ -302,7 +302,8 @@ var singles = map[string]figure{
 
 	"concurrency":                   rateOf("concurrency", "mean"),
 	"number of concurrent requests": rateOf("concurrency", "mean"),
-	"concur":                        rateOf("concurrency", "mean"), "conc": rateOf("concurrency", "mean"), "mean concurrency": rateOf("concurrency", "mean"),
+	"concur":                        rateOf("concurrency", "mean"), "conc": rateOf("concurrency", "mean"),
+	"mean concurrency":              rateOf("concurrency", "mean"),
 	"rtfx":            rateOf("rtfx", "mean"),
 	"accept length":   rateOf("spec_decode", "acceptance_length"),
 	"acceptance rate": {kind: rate, group: "spec_decode", stat: "acceptance_rate"}, "acceptance length": rateOf("spec_decode",

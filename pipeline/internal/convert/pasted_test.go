@@ -32,7 +32,8 @@ func TestPastedResults(t *testing.T) {
 		"aiperf.txt": {of("tool=aiperf", values{"ttft.mean": 0.91229, "aiperf_itl.p99": 0.0211, "aiperf_output_throughput.mean": 5388.43,
 			"request_throughput.mean": 1.8, "output_token_per_user_tok_s_user_throughput.value": 69.01, "time_to_second_token.p90": 0.69501})},
 		"evalscope.txt": {
-			of("max_concurrency=1;num_prompts=10", values{"ttft.mean": 0.237, "tpot.mean": 0.021, "e2el.mean": 19.37, "output_throughput.mean": 47.5}),
+			of("max_concurrency=1;num_prompts=10", values{"ttft.mean": 0.237, "tpot.mean": 0.021, "e2el.mean": 19.37,
+				"output_throughput.mean": 47.5}),
 			of("percentile=-;input_len=-", values{"ttft.p10": 0.1811, "ttft.p50": 0.2211, "ttft.p99": 0.4211, "tpot.p99": 0.0226, "e2el.p50": 17.69}),
 		},
 		"mlperf.txt": {of("tool=-", values{"ttft.mean": 0.169476022, "ttft.p50": 0.14, "e2el.p99": 10.112658342, "output_throughput.mean": 1264.46})},

@@ -290,7 +290,8 @@ func (t *textReader) closeReport() {
 
 // outside finds parameters around the results.
 func (t *textReader) outside(line string) {
-	if i := slices.IndexFunc(t.opt.Tools, func(row foreign.Tool) bool { return row.Title != "" && strings.Contains(line, row.Title) }); i >= 0 {
+	isTitle := func(row foreign.Tool) bool { return row.Title != "" && strings.Contains(line, row.Title) }
+	if i := slices.IndexFunc(t.opt.Tools, isTitle); i >= 0 {
 		t.titled = t.opt.Tools[i].Name
 	}
 	if e, ok := splitEntry(line); ok && isNumber(e.value) {
