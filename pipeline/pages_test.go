@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -20,6 +21,8 @@ import (
 const (
 	// mostWords limits a page of the guides; reference and evidence may be longer.
 	mostWords = 700
+	// commandColumns limits the lines of a command that a page shows, so that a reader sees all of it.
+	commandColumns = 88
 	// elided is the line of an output that stands for any number of lines.
 	elided = "…"
 )
@@ -136,6 +139,11 @@ func (p *play) session(t *testing.T, block []string) []string {
 		command, found := strings.CutPrefix(strings.Join(block[i:end], "\n"), "$ ")
 		if !found {
 			t.Fatalf("a session begins with %q, want a command behind \"$ \"", block[i])
+		}
+		for _, line := range block[i:end] {
+			if utf8.RuneCountInString(line) > commandColumns {
+				t.Errorf("more than %d columns, break it by a backslash: %s", commandColumns, line)
+			}
 		}
 		last := end
 		for last < len(block) && !strings.HasPrefix(block[last], "$ ") {

@@ -1,12 +1,14 @@
-"""Hooks of the site: links to what is outside of docs/ lead to the repository, pictures are shown, and headings have GitHub's anchors."""
+"""Hooks of the site: links to what is outside of docs/ lead to the repository, pictures are shown, headings have GitHub's anchors, and
+fragments of files, which the tests do not load, are blocks of HCL like others."""
 import os
 import re
 
+FRAGMENT = re.compile(r"^(```hcl) fragment$", re.MULTILINE)
 TARGET = re.compile(r"(\]\()((?:\.\./)+[^)\s]*)(\))")
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Replace links to files outside of docs/ that exist by their addresses in the repository."""
+    """Replace links to files outside of docs/ that exist by their addresses in the repository, and what marks a fragment."""
     folder = os.path.dirname(page.file.abs_src_path)
     root = os.path.dirname(config.docs_dir)
 
@@ -19,7 +21,7 @@ def on_page_markdown(markdown, page, config, files):
         url = f"{config.repo_url.rstrip('/')}/{kind}/main/{os.path.relpath(found, root)}"
         return match[1] + url + ("#" + anchor if anchor else "") + match[3]
 
-    return TARGET.sub(address, markdown)
+    return FRAGMENT.sub(r"\1", TARGET.sub(address, markdown))
 
 
 def slug(text, separator):
