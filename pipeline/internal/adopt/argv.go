@@ -111,12 +111,19 @@ func (a *argv) values(def flags.Def, known bool) []string {
 	default:
 		n = min(n, 1)
 	}
-	if known && n == 0 && len(a.rest) > 0 && takesOne(def.Kind) && !strings.HasPrefix(a.rest[0], "--") {
+	if known && n == 0 && len(a.rest) > 0 && takesOne(def.Kind) && !strings.HasPrefix(a.rest[0], "--") && !a.isNext(def) {
 		n = 1
 	}
 	values := a.rest[:n]
 	a.rest = a.rest[n:]
 	return values
+}
+
+// isNext reports whether the next word is another flag and not one of the choices of this one, which older releases have without a
+// value: "-fa -ub 1024".
+func (a *argv) isNext(def flags.Def) bool {
+	_, known := a.definition(a.rest[0])
+	return known && def.Kind == flags.Choice && !slices.Contains(def.Choices, a.rest[0])
 }
 
 func isBool(text string) bool { t := strings.ToLower(text); return t == "true" || t == "false" }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 )
 
@@ -74,7 +75,15 @@ var sampling = []string{"top_p", "top_k", "min_p", "frequency_penalty", "presenc
 func (d *Definition) workload(b *benchmark, m hclfile.Map) bool {
 	p := &fields{}
 	for _, e := range m {
-		p.m = set(p.m, strings.ReplaceAll(e.Name, "-", "_"), e.Value)
+		name := strings.ReplaceAll(e.Name, "-", "_")
+		if text, ok := e.Value.(string); ok && counted.MatchString(name) && reference.MatchString(text) {
+			if _, err := strconv.ParseFloat(d.plain(text), 64); err != nil {
+				b.leave(name+" = "+dollars(text), "the source does not set it")
+				continue
+			}
+			e.Value = d.plain(text)
+		}
+		p.m = set(p.m, name, e.Value)
 	}
 	set, why := b.requests(p)
 	if why != "" {
@@ -95,6 +104,9 @@ func (d *Definition) workload(b *benchmark, m hclfile.Map) bool {
 	p.rest(recordedReasons(), b.leave)
 	return true
 }
+
+// counted matches parameters whose value is a number.
+var counted = lazyregexp.New(`_(?:len|prompts|concurrency|rate|warmups|ratio|requests|prefixes|input|output)$|^(?:seed|burstiness|temperature)$`)
 
 func recordedReasons() map[string]string {
 	out := map[string]string{"lora_modules": "see models of the benchmark", "profile": "see the profile block"}
@@ -126,8 +138,12 @@ func (b *benchmark) endpoint(p *fields) {
 
 // rate reads when requests are sent.
 func (b *benchmark) rate(p *fields) {
+	const fewest = 10 // for the mean of a run
 	if n := wholeOf(p.take("num_prompts")); n > 0 {
-		b.load = set(b.load, "requests", n)
+		if n < fewest {
+			b.leave("num_prompts = "+strconv.Itoa(n), "a run has 10 requests at least")
+		}
+		b.load = set(b.load, "requests", max(n, fewest))
 	} else {
 		b.load = set(b.load, "requests", 1000) // the default of vllm bench serve
 	}

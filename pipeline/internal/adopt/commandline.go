@@ -87,6 +87,6 @@ func (d *Definition) runs(all []command) error {
 
 func (s *server) redirected(c command) {
 	for _, r := range c.redirected {
-		s.leave(r, "every log is kept in the run's directory")
+		s.leave(dollars(r), "every log is kept in the run's directory")
 	}
 }

@@ -173,6 +173,10 @@ func (d *Definition) refer(v variable) string {
 // unset returns the text for a shell variable that its script does not set.
 func (d *Definition) unset(name string, fallback *string) string {
 	switch {
+	case strings.HasPrefix(name, "$"):
+		short := d.computed(name)
+		d.leave(name, "the shell computes it: set the variable "+short)
+		return d.refer(variable{name: short, description: name + " of the source, which the shell computes.", value: short})
 	case secret.Name(name):
 		return d.hidden(name)
 	case name == "HOME":
@@ -181,7 +185,31 @@ func (d *Definition) unset(name string, fallback *string) string {
 		return d.refer(variable{name: name, description: "$" + name + " of the source.", value: *fallback})
 	}
 	d.leave("$"+name, "the source does not set it: set the variable "+identifier(name))
-	return d.refer(variable{name: name, description: "$" + name + ", which the source does not set.", value: name})
+	return d.refer(variable{name: name, description: "$" + name + ", which the source does not set.", value: unsetValue(name)})
+}
+
+// unsetValue returns what stands for a variable without a value: its name, which no number is.
+func unsetValue(name string) string {
+	if _, err := strconv.Atoi(name); err == nil {
+		return identifier(name)
+	}
+	return name
+}
+
+// computed returns the name of a variable for what the shell computes: of its first words, and with a number if that is taken.
+func (d *Definition) computed(text string) string {
+	const words = 2
+	name := identifier(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("$(){} \t\n|", r) }), " "))
+	if parts := strings.Split(name, "_"); len(parts) > words {
+		name = strings.Join(parts[:words], "_")
+	}
+	out := name
+	for n := 2; slices.ContainsFunc(d.variables, func(v variable) bool {
+		return v.name == out && v.description != text+" of the source, which the shell computes."
+	}); n++ {
+		out = name + "_" + strconv.Itoa(n)
+	}
+	return out
 }
 
 // hidden returns a reference to a sensitive variable for the secret of this name.

@@ -191,8 +191,12 @@ func (d *Definition) contained(s *server, words []string) error {
 	return d.read(s, slices.Concat(entry, words))
 }
 
-// shellScript returns the script of sh -c SCRIPT.
+// shellScript returns the script of sh -c SCRIPT, or the one word that holds a whole command line.
 func shellScript(words []string) (string, bool) {
+	if len(words) == 1 {
+		e, _ := serving(strings.Fields(words[0]))
+		return words[0], e != nil && strings.ContainsAny(words[0], " \t\n")
+	}
 	for i, w := range words {
 		base := w[strings.LastIndexByte(w, '/')+1:]
 		if i == 0 && base != "sh" && base != "bash" {
@@ -294,7 +298,7 @@ func (s *server) gpuRequest(value string) {
 		ids := strings.Split(list, ",")
 		devices := make([]any, len(ids))
 		for i := range ids {
-			devices[i] = ids[i]
+			devices[i] = strings.TrimSpace(ids[i])
 		}
 		s.container = set(s.container, "gpus", devices)
 		s.gpus = len(ids)

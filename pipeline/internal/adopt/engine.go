@@ -188,7 +188,11 @@ func (d *Definition) arguments(s *server, e *engine, words []string) {
 		case slices.Contains(e.host, full):
 			s.leave(literal, "the launcher chooses the address")
 		case slices.Contains(e.port, full):
-			s.port, _ = strconv.Atoi(textOf(value))
+			port, err := strconv.Atoi(d.plain(textOf(value)))
+			if err != nil {
+				s.leave(literal, "the launcher chooses the port")
+			}
+			s.port = port
 		case full == "api_key" || full == "admin_api_key":
 			s.leave(engineargs.FlagName(full)+" and its value", "arguments are visible in process lists: set api_key of the "+
 				"server, or leave the key out, since the server listens on the local address only")

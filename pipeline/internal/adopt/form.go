@@ -104,6 +104,10 @@ func (d *Definition) readSource(s *source) error {
 		return failed
 	}
 	s.documents = decoded
+	if code := fenced(string(s.Data)); code != "" {
+		s.Data = []byte(code)
+		return d.readSource(s)
+	}
 	s.script = sync.OnceValues(func() ([]command, error) {
 		return commands(string(s.Data), func(name string, _ *string) string { return name })
 	})
@@ -124,9 +128,53 @@ func (d *Definition) readSource(s *source) error {
 	if failed != nil && strings.HasPrefix(strings.TrimSpace(string(s.Data)), "{") {
 		return failed
 	}
+	for _, text := range hereDocuments(string(s.Data)) { // a script that writes a manifest
+		if err := d.readSource(&source{Source: Source{Name: s.Name, Data: []byte(text), Form: s.Form, Open: s.Open, Home: s.Home}}); !errors.Is(err,
+			ErrUnknown) {
+			return err
+		}
+	}
 	var known []string
 	for _, f := range forms {
 		known = append(known, f.name)
 	}
 	return fmt.Errorf("%w: %s", ErrUnknown, strings.Join(known, ", "))
+}
+
+// fenced returns the code of a page between its fences, "" for a text without any.
+func fenced(text string) string {
+	var code strings.Builder
+	within := false
+	for line := range strings.Lines(text) {
+		switch fence := strings.HasPrefix(strings.TrimSpace(line), "```"); {
+		case fence:
+			within = !within
+		case within:
+			code.WriteString(strings.TrimPrefix(line, "$ "))
+		}
+	}
+	return code.String()
+}
+
+// hereDocuments returns the texts of the here-documents of a script.
+func hereDocuments(script string) (out []string) {
+	var end string
+	var text strings.Builder
+	for line := range strings.Lines(script) {
+		switch _, word, begins := strings.Cut(line, "<<"); {
+		case end != "" && strings.TrimSpace(line) == end:
+			out = append(out, text.String())
+			text.Reset()
+			end = ""
+		case end != "":
+			text.WriteString(line)
+		case begins:
+			end, _, _ = strings.Cut(strings.TrimLeft(word, "- \t"), " ")
+			end = strings.Trim(strings.TrimSpace(end), `'"\`)
+			if i := strings.IndexAny(end, "<>|;"); i >= 0 {
+				end = end[:i]
+			}
+		}
+	}
+	return out
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
-// part is a piece of a word: text, or a variable with its fallback.
+// part is a piece of a word: text, or a variable with its fallback. What only the shell can compute is a variable whose name
+// begins with a dollar sign.
 type part struct {
 	text, name string
 	fallback   *string
@@ -109,6 +110,9 @@ func (l *lexer) step() error {
 	}
 	switch r := l.next(); r {
 	case '\\':
+		if l.continues() {
+			return nil
+		}
 		if len(l.rest) > 0 {
 			if next := l.next(); next != '\n' {
 				l.add(string(next), true)
@@ -121,7 +125,7 @@ func (l *lexer) step() error {
 	case '$':
 		return l.dollar(false)
 	case '`':
-		return fmt.Errorf("a command in backquotes computes a word: write its value instead")
+		return l.backquoted(false)
 	case ' ', '\t':
 		l.flush()
 	case '\n':
@@ -222,7 +226,9 @@ func (l *lexer) double() error {
 				return err
 			}
 		case r == '`':
-			return fmt.Errorf("a command in backquotes computes a word: write its value instead")
+			if err := l.backquoted(true); err != nil {
+				return err
+			}
 		default:
 			l.add(string(r)+l.until("\"\\$`"), true)
 		}
@@ -236,7 +242,7 @@ var variableForm = lazyregexp.New(`(?s)^([A-Za-z_][A-Za-z0-9_]*|[0-9@*?#])(\[[@*
 func (l *lexer) dollar(quoted bool) error {
 	switch {
 	case l.has("("):
-		return fmt.Errorf("a command in $(…) computes a word: write its value instead")
+		return l.computed(quoted)
 	case l.has("'") && !quoted:
 		l.skip(1)
 		return l.single()
@@ -249,7 +255,8 @@ func (l *lexer) dollar(quoted bool) error {
 		l.skip(end + 1)
 		m := variableForm.FindStringSubmatch(inner)
 		if m == nil {
-			return fmt.Errorf("${%s} computes a word: write its value instead", inner)
+			l.variable(part{name: "${" + inner + "}", quoted: quoted})
+			return nil
 		}
 		p := part{name: m[1], quoted: quoted && m[2] == "", all: m[2] != ""}
 		if strings.HasSuffix(m[3], "-") || strings.HasSuffix(m[3], "=") {
@@ -272,6 +279,55 @@ func (l *lexer) dollar(quoted bool) error {
 		return nil
 	}
 	l.variable(part{name: name, quoted: quoted, all: name == "@"})
+	return nil
+}
+
+// continues skips the rest of a line behind a backslash: blanks, which editors leave there, and a comment, which pages put there.
+func (l *lexer) continues() bool {
+	end := slices.Index(l.rest, '\n')
+	if end < 0 {
+		return false
+	}
+	rest := strings.TrimLeft(string(l.rest[:end]), " \t")
+	if end == 0 || rest != "" && (rest[0] != '#' || l.rest[0] == '#') {
+		return false
+	}
+	l.skip(end + 1)
+	return true
+}
+
+// computed reads a command or an arithmetic expression in $( … ), whose value only the shell knows: it is a variable of that name.
+func (l *lexer) computed(quoted bool) error {
+	depth, quote := 0, rune(0)
+	for i, r := range l.rest {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '\'' || r == '"':
+			quote = r
+		case r == '(':
+			depth++
+		case r == ')':
+			if depth--; depth == 0 {
+				l.variable(part{name: "$" + string(l.rest[:i+1]), quoted: quoted})
+				l.skip(i + 1)
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("a parenthesis ( is not closed")
+}
+
+// backquoted reads a command in backquotes.
+func (l *lexer) backquoted(quoted bool) error {
+	end := slices.Index(l.rest, '`')
+	if end < 0 {
+		return fmt.Errorf("a quotation mark ` is not closed")
+	}
+	l.variable(part{name: "$(" + string(l.rest[:end]) + ")", quoted: quoted})
+	l.skip(end + 1)
 	return nil
 }
 

@@ -34,6 +34,30 @@ func TestRead(t *testing.T) {
 			source: sweepOf("vllm serve m --max-model-len 1 --max-model-len 2 --seed 3", `[{"max_model_len": 4096}]`),
 			has:    "max_model_len = 4096", hasNot: "the flag is given again",
 		},
+		"the number of a loop is named": {
+			source: adopt.Source{Data: []byte("vllm serve m\nfor c in 1 8; do vllm bench serve --model m --max-concurrency $c --num-prompts $((c*10)); done")},
+			has:    "Not carried over: max_concurrency = $c", hasNot: "max_concurrency = 0",
+		},
+		"a number with a default is that": {
+			source: adopt.Source{Data: []byte("vllm serve m --port ${PORT:-8123}\nvllm bench serve --model m --num-prompts ${N:-64} > ${LOG:-x.log}")},
+			has:    "requests = 64", hasNot: "\uFDD0",
+		},
+		"a port with a default is that": {source: adopt.Source{Data: []byte("vllm serve m --port ${PORT:-8123}")}, has: "port       = 8123"},
+		"a log in a variable": {
+			source: adopt.Source{Data: []byte("vllm serve m > ${LOG:-x.log}")}, has: "> $log", hasNot: "\uFDD0",
+		},
+		"few requests have no median": {
+			source: adopt.Source{Data: []byte("vllm serve m\nvllm bench serve --model m --num-prompts 16")},
+			has:    "[metric.ttft.mean, metric.tpot.mean, metric.e2el.mean]",
+		},
+		"embeddings have no first token": {
+			source: adopt.Source{Data: []byte("vllm serve m\nvllm bench serve --model m --backend openai-embeddings --num-prompts 100")},
+			has:    "[metric.e2el.p50]",
+		},
+		"one token of output has none behind it": {
+			source: adopt.Source{Data: []byte("vllm serve m\nvllm bench serve --model m --random-output-len 1 --num-prompts 100")},
+			has:    "[metric.ttft.p50, metric.e2el.p50]",
+		},
 		"a sweep over an empty file": {source: sweepOf("vllm serve m", "# none"), err: "has neither a list", without: "%!"},
 		"a recipe of workers that no deployment models": {
 			source: adopt.Source{Data: []byte("model: {path: m}\nbackend: {type: trtllm, trtllm_config: {prefill: {}, decode: {}}}\n" +

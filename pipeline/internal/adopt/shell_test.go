@@ -31,9 +31,12 @@ func TestCommands(t *testing.T) {
 		"positional":  {script: "run $1$2 $é", want: "run|<1><2>|$é"},
 		"document":    {script: "cat > f <<EOF\nvllm serve x\nEOF\nrun", want: "cat\nrun"},
 		"keywords":    {script: "if true; then exec run x; fi", want: "if|true\nrun|x"},
-		"substituted": {script: "run $(hostname)", err: "computes a word"},
+		"substituted": {script: "run $(hostname) x\"`date +%s`\"", want: "run|<$(hostname)>|x<$(date +%s)>"},
+		"nested":      {script: `run "$(a "$(b ')')" | c)" $((2*(N+1)))`, want: `run|<$(a "$(b ')')" | c)>|<$((2*(N+1)))>`},
+		"half":        {script: "run $(hostname", err: "is not closed"},
+		"remarked":    {script: "run --a 1 \\ # why\n --b 2 \\  \n --c", want: "run|--a|1|--b|2|--c"},
 		"open":        {script: "run 'x", err: "is not closed"},
-		"operation":   {script: "run ${X##*/}", err: "computes a word"},
+		"operation":   {script: "run ${X##*/}", want: "run|<${X##*/}>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := commands(tt.script, func(name string, fallback *string) string {

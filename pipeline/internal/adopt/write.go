@@ -380,8 +380,35 @@ func (w *writer) gate() {
 		g.Set("benchmark", hclfile.Expr("each.value"))
 	}
 	g.Set("baseline", hclfile.Expr("baseline.paired.base"))
-	g.Set("metrics", []any{hclfile.Expr("metric.ttft.p50"), hclfile.Expr("metric.tpot.p50"), hclfile.Expr("metric.e2el.p50")})
+	g.Set("metrics", w.d.gated())
 	g.Set("margin", "5%")
+}
+
+// gated returns the metrics of the gate: medians, or means where a benchmark has too few requests for them. What answers in one piece
+// has no time to its first token.
+func (d *Definition) gated() (out []any) {
+	const forMedian = 20
+	stat, groups := "p50", []string{"ttft", "tpot", "e2el"}
+	for _, b := range d.benchmarks {
+		if n, _ := get(b.load, "requests"); below(n, forMedian) {
+			stat = "mean"
+		}
+		if v, _ := get(b.attrs, "endpoint"); v == "embeddings" || v == "rerank" {
+			groups = groups[len(groups)-1:]
+		} else if n, _ := get(b.dataset.attrs, "output_len"); below(n, 2) {
+			groups = slices.DeleteFunc(groups, func(g string) bool { return g == "tpot" })
+		}
+	}
+	for _, group := range groups {
+		out = append(out, hclfile.Expr("metric."+group+"."+stat))
+	}
+	return out
+}
+
+// below reports whether a value is a whole number below a limit.
+func below(v any, limit int) bool {
+	n, whole := v.(int)
+	return whole && n < limit
 }
 
 // notCarried ends the file with all that it does not have.
