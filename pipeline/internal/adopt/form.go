@@ -129,8 +129,9 @@ func (d *Definition) readSource(s *source) error {
 		return failed
 	}
 	for _, text := range hereDocuments(string(s.Data)) { // a script that writes a manifest
-		if err := d.readSource(&source{Source: Source{Name: s.Name, Data: []byte(text), Form: s.Form, Open: s.Open, Home: s.Home}}); !errors.Is(err,
-			ErrUnknown) {
+		part := s.Source
+		part.Data = []byte(text)
+		if err := d.readSource(&source{Source: part}); !errors.Is(err, ErrUnknown) {
 			return err
 		}
 	}

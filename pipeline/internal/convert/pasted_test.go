@@ -34,9 +34,11 @@ func TestPastedResults(t *testing.T) {
 		"evalscope.txt": {
 			of("max_concurrency=1;num_prompts=10", values{"ttft.mean": 0.237, "tpot.mean": 0.021, "e2el.mean": 19.37,
 				"output_throughput.mean": 47.5}),
-			of("percentile=-;input_len=-", values{"ttft.p10": 0.1811, "ttft.p50": 0.2211, "ttft.p99": 0.4211, "tpot.p99": 0.0226, "e2el.p50": 17.69}),
+			of("percentile=-;input_len=-", values{"ttft.p10": 0.1811, "ttft.p50": 0.2211, "ttft.p99": 0.4211, "tpot.p99": 0.0226,
+				"e2el.p50": 17.69}),
 		},
-		"mlperf.txt": {of("tool=-", values{"ttft.mean": 0.169476022, "ttft.p50": 0.14, "e2el.p99": 10.112658342, "output_throughput.mean": 1264.46})},
+		"mlperf.txt": {of("tool=-", values{"ttft.mean": 0.169476022, "ttft.p50": 0.14, "e2el.p99": 10.112658342,
+			"output_throughput.mean": 1264.46})},
 		"trtllm-bench.txt": {of("tool=trtllm-bench;input_len=1024;output_len=1024;model=deepseek-ai/DeepSeek-R1", values{
 			"trtllm_request_throughput.mean": 7.3411, "trtllm_output_throughput.mean": 7517.2584, "trtllm_total_throughput.mean": 15034.5168,
 			"trtllm_e2el.p99": 148.8877569, "trtllm_e2el.min": 39.9031921, "trtllm_e2el.mean": 138.7859})},
