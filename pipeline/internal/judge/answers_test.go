@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -46,7 +47,7 @@ func TestAnswersThatAreTooFew(t *testing.T) {
 				a.Compared = []result.ComparedAnswers{c}
 			}
 			s.doc.Answers = []result.Answers{a}
-			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			if d := s.doc.Gates[0].Decisions[0]; d.Verdict != tt.want || !strings.Contains(d.Reason, tt.text) {
@@ -90,7 +91,7 @@ func TestAnswersWithNothingInCommon(t *testing.T) {
 			a.Compared = append(a.Compared, c)
 		}
 		s.doc.Answers = []result.Answers{a}
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if d := s.doc.Gates[0].Decisions[0]; d.Verdict != tt.want {

@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -20,7 +21,7 @@ func BenchmarkJudge500WithHistory(b *testing.B) {
 	p, doc, h := nightly(50, 10, 60)
 	for b.Loop() {
 		judged := *doc
-		if err := Judge(p, &judged, Options{History: h}); err != nil {
+		if err := judge.Judge(p, &judged, judge.Options{History: h}); err != nil {
 			b.Fatal(err)
 		}
 		if n := len(judged.Gates[0].Decisions); n != 50*11 {
@@ -32,7 +33,7 @@ func BenchmarkJudge500WithHistory(b *testing.B) {
 // A large nightly file is judged against its history: every comparison is decided.
 func TestALargeFileIsJudgedAgainstItsHistory(t *testing.T) {
 	p, doc, h := nightly(5, 10, 20)
-	if err := Judge(p, doc, Options{History: h}); err != nil {
+	if err := judge.Judge(p, doc, judge.Options{History: h}); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range doc.Gates[0].Decisions {

@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -37,14 +38,14 @@ func TestABoundDoesNotRefute(t *testing.T) {
 				}
 			})
 		}
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		d := s.doc.Gates[0].Decisions[0]
 		if d.Verdict != result.Inconclusive || d.Refuted != tt.refuted || !strings.Contains(d.Reason, tt.reason) {
 			t.Errorf("%s: %s, refuted %v: %s", tt.name, d.Verdict, d.Refuted, d.Reason)
 		}
-		if err := Verify(s.doc, nil); err != nil {
+		if err := judge.Verify(s.doc, nil); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -62,19 +63,19 @@ func TestARepeatThatHeldNowhere(t *testing.T) {
 				r.Metrics["capacity.rate"] = 1.5 * (1 + 0.01*float64(r.Repeat%(2+cell)))
 			})
 		}
-		if err := Judge(s.plan, s.doc, Options{}); err != nil || s.doc.Gates[0].Decisions[0].Verdict != result.Pass {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil || s.doc.Gates[0].Decisions[0].Verdict != result.Pass {
 			t.Fatalf("%v, %+v", err, s.doc.Gates[0].Decisions[0])
 		}
 		r := &s.doc.Benchmarks[0].Cells[1].Runs[repeat-1]
 		r.Status, r.Reason, r.Metrics, r.Search.Bound = result.RunFailed, "the SLO does not hold at 1 req/s", nil, result.AtMost
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		d := s.doc.Gates[0].Decisions[0]
 		if d.Verdict != result.Inconclusive || d.HeadBound != result.AtMost || !strings.Contains(d.Reason, "lower min") {
 			t.Errorf("repeat %d: %s with %q: %s", repeat, d.Verdict, d.HeadBound, d.Reason)
 		}
-		if err := Verify(s.doc, nil); err != nil {
+		if err := judge.Verify(s.doc, nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -112,14 +113,14 @@ func TestALimitDoesNotRestOnABound(t *testing.T) {
 			l := config.Limit{Metric: "capacity.rate", Op: tt.op, Value: v, Limit: tt.limit, Known: true, Holds: v >= tt.limit == (tt.op == ">=")}
 			return []config.Limit{l}, "too little", nil
 		}
-		if err := Judge(s.plan, s.doc, Options{Assert: limit}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{Assert: limit}); err != nil {
 			t.Fatal(err)
 		}
 		d := s.doc.Gates[0].Decisions[0]
 		if d.Verdict != tt.want || !strings.Contains(d.Reason, tt.reason) || d.HeadBound != tt.bound {
 			t.Errorf("%s %g with %s %g: %s, %s", tt.op, tt.limit, d.HeadBound, tt.capacity, d.Verdict, d.Reason)
 		}
-		if err := Verify(stored(t, s.doc), nil); err != nil {
+		if err := judge.Verify(stored(t, s.doc), nil); err != nil {
 			t.Error(err)
 		}
 	}

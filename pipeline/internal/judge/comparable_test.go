@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -45,7 +46,7 @@ func TestSidesThatDifferInTheirWork(t *testing.T) {
 			if declared {
 				s.plan.Gates[0].Differ, want, exit = []string{name}, result.Pass, 0
 			}
-			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			d := s.doc.Gates[0].Decisions[0]
@@ -67,7 +68,7 @@ func TestRepeatsThatDifferInTheirWork(t *testing.T) {
 		s.doc.Benchmarks[0].Cells[cell].Runs[2].Work["request_rate"] = "8"
 		s.each(cell, func(r *result.Run) { r.Work = maps.Clone(r.Work); r.Work["seed"] = fmt.Sprint(r.Repeat) })
 	}
-	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+	if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	d := s.doc.Gates[0].Decisions[0]
@@ -81,7 +82,7 @@ func TestFieldsThatAreUnknownOfOneSide(t *testing.T) {
 	s := newSession()
 	s.imported()
 	s.each(1, func(r *result.Run) { delete(r.Work, "tokenizer") })
-	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+	if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	d := s.doc.Gates[0].Decisions[0]

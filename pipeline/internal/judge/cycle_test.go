@@ -1,10 +1,11 @@
-package judge
+package judge_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -44,7 +45,7 @@ func TestRunsThatFollowAClock(t *testing.T) {
 				}
 				s.add(cell, r)
 			}
-			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			warnings := strings.Join(s.doc.Gates[0].Decisions[0].Warnings, "; ")

@@ -1,10 +1,11 @@
-package judge
+package judge_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -17,7 +18,7 @@ func TestOwnDigits(t *testing.T) {
 			s.each(cell, func(r *result.Run) { r.Metrics["ttft.p50"] = 60 + float64(cell) })
 		}
 		s.doc.Requests = []result.ComparedRequests{{Benchmark: "benchmark.b", Base: "base", Head: "head"}}
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		d := s.doc.Gates[0].Decisions[0]
@@ -27,7 +28,7 @@ func TestOwnDigits(t *testing.T) {
 		if !rounded && d.Verdict != result.Pass {
 			t.Errorf("60 s against 61 s: %s, %s", d.Verdict, d.Reason)
 		}
-		if err := Verify(s.doc, nil); err != nil && strings.Contains(err.Error(), "verdict") {
+		if err := judge.Verify(s.doc, nil); err != nil && strings.Contains(err.Error(), "verdict") {
 			t.Errorf("tool %q: %v", tool, err)
 		}
 	}

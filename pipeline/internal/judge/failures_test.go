@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -50,7 +51,7 @@ func TestFailuresOfBothSidesAreNoRegression(t *testing.T) {
 		rng, red := rand.New(rand.NewPCG(11, 0)), 0
 		for range sessions {
 			s := failing(rng, tt.dies, tt.loses)
-			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			if s.doc.Verdict == result.Regression {

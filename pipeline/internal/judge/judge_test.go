@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -167,7 +168,7 @@ func TestVerdicts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSession()
 			tt.change(s)
-			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			if s.doc.Verdict != tt.verdict || s.doc.ExitCode != tt.exit {
@@ -195,22 +196,22 @@ func TestLimits(t *testing.T) {
 	s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"},
 		Comparisons: []plan.Comparison{{Head: "head"}}}
 	s.doc.Benchmarks[0].Cells[1].Runs[1].Metrics["ttft.p50"] = 0.3
-	below := func(limit float64) Options {
-		return Options{Assert: func(_ string, _ []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
+	below := func(limit float64) judge.Options {
+		return judge.Options{Assert: func(_ string, _ []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
 			value, known := in.Metrics["ttft.p50"]
 			slow := config.Limit{Metric: "ttft.p50", Op: "<", Value: value, Limit: limit, Known: known, Holds: known && value < limit}
 			errors := config.Limit{Text: "self.errors", Op: "==", Value: float64(in.Errors), Known: true, Holds: in.Errors == 0}
 			return []config.Limit{slow, errors}, "too slow", nil
 		}}
 	}
-	if err := Judge(s.plan, s.doc, below(0.2)); err != nil {
+	if err := judge.Judge(s.plan, s.doc, below(0.2)); err != nil {
 		t.Fatal(err)
 	}
 	d := s.doc.Gates[0].Decisions[0]
 	if d.Verdict != result.Pass || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "repeat 2") {
 		t.Errorf("%+v: the geometric mean holds the limit, repeat 2 alone does not", d)
 	}
-	if err := Judge(s.plan, s.doc, below(0.1)); err != nil {
+	if err := judge.Judge(s.plan, s.doc, below(0.1)); err != nil {
 		t.Fatal(err)
 	}
 	if d := s.doc.Gates[0].Decisions[0]; d.Verdict != result.Regression || d.Reason != "too slow" || s.doc.ExitCode != 1 {
@@ -243,7 +244,7 @@ func TestLimits(t *testing.T) {
 			if s.doc.Benchmarks[0].Cells[0].Runs = base; alone {
 				s.doc.Benchmarks[0].Cells[0].Runs = nil
 			}
-			if err := Judge(s.plan, s.doc, below(0.2)); err != nil {
+			if err := judge.Judge(s.plan, s.doc, below(0.2)); err != nil {
 				t.Fatal(err)
 			}
 			d := s.doc.Gates[0].Decisions[0]
@@ -259,7 +260,7 @@ func TestLimits(t *testing.T) {
 		r := &s.doc.Benchmarks[0].Cells[1].Runs[i]
 		r.Status, r.Sent, r.Failed, r.Failures = result.RunFailed, 40, 40, map[string]int{"status": 40}
 	}
-	if err := Judge(s.plan, s.doc, below(0.2)); err != nil {
+	if err := judge.Judge(s.plan, s.doc, below(0.2)); err != nil {
 		t.Fatal(err)
 	}
 	if d := s.doc.Gates[0].Decisions; d[0].Verdict != result.Missing || d[1].Verdict != result.Regression || s.doc.ExitCode != 1 {
@@ -297,7 +298,7 @@ func TestALimitHidesNoDeadHead(t *testing.T) {
 		holds := func(_ string, _ []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
 			return []config.Limit{{Holds: in.Errors == 0}}, "", nil
 		}
-		if err := Judge(s.plan, s.doc, Options{Assert: holds}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{Assert: holds}); err != nil {
 			t.Fatal(err)
 		}
 		if s.doc.ExitCode != tt.exit {
@@ -326,7 +327,7 @@ func TestAHeadThatLosesRequestsIsNeverGreen(t *testing.T) {
 					c.Runs = c.Runs[:n]
 				}
 				s.each(1, func(r *result.Run) { r.Sent, r.Failed = 40, 10+4*r.Repeat })
-				if err := Judge(s.plan, s.doc, Options{}); err != nil {
+				if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 					t.Fatal(err)
 				}
 				if s.doc.Outcome().Check != result.CheckFailure {
@@ -344,7 +345,7 @@ func TestAFileIsDescribed(t *testing.T) {
 	g.Comparisons = []plan.Comparison{{Head: "head"}}
 	s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 2 })
 	read := func(string) (*result.Document, error) { return base.doc, nil }
-	if err := Judge(s.plan, s.doc, Options{Baseline: read}); err != nil {
+	if err := judge.Judge(s.plan, s.doc, judge.Options{Baseline: read}); err != nil {
 		t.Fatal(err)
 	}
 	d := s.doc.Gates[0].Decisions[0]
@@ -361,7 +362,7 @@ func TestAFileIsDescribed(t *testing.T) {
 	for want, measures := range map[result.Verdict]result.Measures{result.Inconclusive: s.plan.Described(),
 		result.Invalid: dearer.Described()} {
 		base.doc.Measures = measures
-		if err := Judge(s.plan, s.doc, Options{Baseline: read}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{Baseline: read}); err != nil {
 			t.Fatal(err)
 		}
 		if d := s.doc.Gates[0].Decisions[0]; d.Verdict != want || (d.Change == nil) != (want == result.Invalid) {
@@ -369,7 +370,7 @@ func TestAFileIsDescribed(t *testing.T) {
 		}
 	}
 	base.doc.Simulated = "process"
-	if err := Judge(s.plan, s.doc, Options{Baseline: read}); err != nil {
+	if err := judge.Judge(s.plan, s.doc, judge.Options{Baseline: read}); err != nil {
 		t.Fatal(err)
 	}
 	if d := s.doc.Gates[0].Decisions[0]; d.Verdict != result.Invalid {
@@ -384,7 +385,7 @@ func TestAttemptsShareTheErrorOfAPass(t *testing.T) {
 		s := newSession()
 		s.plan.Attempt = attempt
 		s.each(1, func(r *result.Run) { r.Metrics["ttft.p50"] *= 1 + 0.02*float64(r.Repeat%2) })
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		d := s.doc.Gates[0].Decisions[0]
@@ -429,7 +430,7 @@ func TestNumberOfAMeasuredAgainRepeat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSession()
 			replaced(s, tt.change)
-			var opt Options
+			var opt judge.Options
 			if tt.limit {
 				s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"},
 					Comparisons: []plan.Comparison{{Head: "head"}}}
@@ -438,7 +439,7 @@ func TestNumberOfAMeasuredAgainRepeat(t *testing.T) {
 					return []config.Limit{{Metric: "ttft.p50", Op: "<", Value: value, Limit: 0.2, Known: true, Holds: value < 0.2}}, "", nil
 				}
 			}
-			if err := Judge(s.plan, s.doc, opt); err != nil {
+			if err := judge.Judge(s.plan, s.doc, opt); err != nil {
 				t.Fatal(err)
 			}
 			var text strings.Builder

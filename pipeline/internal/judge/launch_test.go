@@ -1,10 +1,11 @@
-package judge
+package judge_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -34,7 +35,7 @@ func TestMetricsOfALaunch(t *testing.T) {
 				}
 			})
 		}
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		var found []result.Decision
@@ -78,7 +79,7 @@ func TestStartUpTimesOfFilledCaches(t *testing.T) {
 				}
 			})
 		}
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		d := s.doc.Gates[0].Decisions[0]

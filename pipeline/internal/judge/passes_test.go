@@ -1,12 +1,11 @@
-package judge
+package judge_test
 
 import (
 	"math"
 	"slices"
 	"testing"
 
-	"github.com/servegate/pipeline/gates"
-	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -20,13 +19,18 @@ func passing(repeat, pass int, ttft float64) result.Run {
 
 // The launch is what a comparison has many of: passes are averaged, not counted.
 func TestPassesMakeOnePair(t *testing.T) {
-	ttft, _ := metric.Lookup("ttft.p50")
 	base := []result.Run{passing(1, 1, 0.1), passing(1, 2, 0.4), passing(2, 1, 0.1), passing(2, 2, 0.1)}
 	head := []result.Run{passing(1, 1, 0.2), passing(1, 2, 0.8), passing(2, 1, 0.3), passing(2, 2, 0.3)}
 	head[3].Status = result.RunVoid
-	got := pairs(ttft, &result.Cell{Runs: base}, &result.Cell{Runs: head})
-	want := []gates.Pair{{Repeat: 1, Base: 0.2, Head: 0.4}, {Repeat: 2, Base: 0.1, Head: 0.3}}
-	if !slices.EqualFunc(got, want, func(a, b gates.Pair) bool {
+	s := newSession()
+	s.doc.Benchmarks[0].Cells[0].Runs, s.doc.Benchmarks[0].Cells[1].Runs = base, head
+	s.plan.Benchmarks[0].RepeatMax, s.plan.Benchmarks[0].Passes = 2, 2
+	if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	got := s.doc.Gates[0].Decisions[0].Pairs
+	want := []result.Pair{{Repeat: 1, Base: 0.2, Head: 0.4}, {Repeat: 2, Base: 0.1, Head: 0.3}}
+	if !slices.EqualFunc(got, want, func(a, b result.Pair) bool {
 		return a.Repeat == b.Repeat && math.Abs(a.Base-b.Base)+math.Abs(a.Head-b.Head) < 1e-12
 	}) {
 		t.Errorf("%+v, want %+v", got, want)
@@ -48,7 +52,7 @@ func TestPassesAreNoRepeats(t *testing.T) {
 			}
 		}
 		s.plan.Benchmarks[0].Passes = passes
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		d := s.doc.Gates[0].Decisions[0]
@@ -72,39 +76,14 @@ func TestPassesDoTheSameWork(t *testing.T) {
 			s.add(cell, passing(repeat, 2, 0.1))
 		}
 	}
-	cells, g := s.doc.Benchmarks[0].Cells, s.plan.Gates[0]
-	incomparable := func() exclusion {
-		return newCollector(s.plan, s.doc, Options{}).likeness(g, &cells[0], &cells[1]).exclusion
-	}
-	if got := incomparable(); got != (exclusion{}) {
-		t.Errorf("equal work is taken for unequal: %+v", got)
-	}
-	cells[1].Runs[3].Audit["work_hash"] = "another"
-	if got := incomparable(); got.reason == "" {
-		t.Error("unequal work of a second pass is not seen")
-	}
-}
-
-func TestPassesAreOneOutcome(t *testing.T) {
-	crashed := func(r result.Run) result.Run { dead(&r); return r }
-	again := passing(1, 2, 0.1)
-	again.Launch = "launch~2"
-	for name, tt := range map[string]struct {
-		runs []result.Run
-		want []gates.Run
-	}{
-		"both well": {[]result.Run{passing(1, 1, 0.1), passing(1, 2, 0.1)}, []gates.Run{{Repeat: 1, Sent: 400}}},
-		"a launch that failed": {[]result.Run{crashed(passing(1, 1, 0)), crashed(passing(1, 2, 0))},
-			[]gates.Run{{Repeat: 1, ServerFailed: true}}},
-		"a crash and another go": {[]result.Run{crashed(passing(1, 1, 0)), again}, []gates.Run{{Repeat: 1, ServerFailed: true},
-			{Repeat: 1, Sent: 200}}},
-		"two repeats": {[]result.Run{passing(1, 1, 0.1), passing(2, 1, 0.1)}, []gates.Run{{Repeat: 1, Sent: 200},
-			{Repeat: 2, Sent: 200}}},
-		"without passes": {[]result.Run{crashed(run(1, 0)), crashed(run(1, 0))}, []gates.Run{{Repeat: 1, ServerFailed: true},
-			{Repeat: 1, ServerFailed: true}}},
-	} {
-		if got := outcomes(tt.runs); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+	s.plan.Benchmarks[0].Passes = 2
+	for _, want := range []result.Verdict{result.Pass, result.Invalid} {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
+			t.Fatal(err)
 		}
+		if d := s.doc.Gates[0].Decisions[0]; d.Verdict != want {
+			t.Errorf("%s (%s), want %s", d.Verdict, d.Reason, want)
+		}
+		s.doc.Benchmarks[0].Cells[1].Runs[3].Audit["work_hash"] = "another" // in a second pass
 	}
 }

@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -64,7 +65,7 @@ func TestOtherRequests(t *testing.T) {
 			if tt.change != nil {
 				tt.change(s)
 			}
-			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			for _, d := range s.doc.Gates[0].Decisions {
@@ -96,7 +97,7 @@ func TestRequestsNotCompared(t *testing.T) {
 				cell.Runs[r].Requests = &result.RunRequests{}
 			}
 		}
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range s.doc.Gates[0].Decisions {
@@ -104,7 +105,7 @@ func TestRequestsNotCompared(t *testing.T) {
 				t.Errorf("%s: %s: %s, %s", name, d.ID, d.Verdict, d.Reason)
 			}
 		}
-		if err := Verify(s.doc, nil); err != nil && strings.Contains(err.Error(), "not compared") {
+		if err := judge.Verify(s.doc, nil); err != nil && strings.Contains(err.Error(), "not compared") {
 			t.Errorf("%s: a document that was judged so is found to be wrong: %v", name, err)
 		}
 	}
@@ -121,7 +122,7 @@ func TestResentRequests(t *testing.T) {
 		for cell, n := range []int{tt.base, tt.head} {
 			s.each(cell, func(r *result.Run) { r.Requests = &result.RunRequests{Resent: n} })
 		}
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range s.doc.Gates[0].Decisions {
@@ -166,7 +167,7 @@ func TestShorterAnswers(t *testing.T) {
 			found := result.RequestDifference{What: result.OtherLengths, Repeat: 1, Base: 40, Head: tt.head, Text: "output tokens", Shown: true}
 			s.doc.Requests = []result.ComparedRequests{{Benchmark: "benchmark.b", Base: "base", Head: "head",
 				Differences: []result.RequestDifference{found}}}
-			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			d := s.doc.Gates[0].Decisions[0]

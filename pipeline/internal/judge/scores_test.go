@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -50,7 +51,7 @@ func TestScoresAreComparedByQuestion(t *testing.T) {
 	}{{0, result.Pass, result.Improvement}, {16, result.Inconclusive, result.Inconclusive}, {50, result.Regression, result.Inconclusive}} {
 		s := evaluated(tt.lost)
 		s.plan.Gates[0].Expect, s.plan.Gates[0].Margin = gates.ExpectImprovement, 0
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		d, speed := s.doc.Gates[1].Decisions[0], s.doc.Gates[0].Decisions[0]
@@ -63,11 +64,11 @@ func TestScoresAreComparedByQuestion(t *testing.T) {
 		if withheld := slices.Equal(speed.WithheldBy, []string{"gate.e"}); withheld != (tt.score != result.Pass) {
 			t.Errorf("%d lost: speed is withheld by %q", tt.lost, speed.WithheldBy)
 		}
-		if err := Verify(s.doc, nil); err != nil {
+		if err := judge.Verify(s.doc, nil); err != nil {
 			t.Errorf("%d lost: %v", tt.lost, err)
 		}
 		s.doc.Benchmarks[1].Cells[1].Runs[0].Scores["q0"] = 0.5
-		if err := Verify(s.doc, nil); err == nil {
+		if err := judge.Verify(s.doc, nil); err == nil {
 			t.Errorf("%d lost: a score that was changed is not noticed", tt.lost)
 		}
 	}
@@ -92,17 +93,17 @@ func TestFamiliesOfQuestionsAreJudged(t *testing.T) {
 	for size, want := range map[int]result.Verdict{1: result.Regression, 50: result.Inconclusive} {
 		s := evaluated(50)
 		inFamilies(s, func(q int) string { return fmt.Sprint(q / size) })
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if d := s.doc.Gates[1].Decisions[0]; d.Verdict != want || s.doc.Evaluations[0].Families != 1000/size {
 			t.Errorf("families of %d: %s (%s), %+v", size, d.Verdict, d.Reason, s.doc.Evaluations[0])
 		}
-		if err := Verify(s.doc, nil); err != nil {
+		if err := judge.Verify(s.doc, nil); err != nil {
 			t.Errorf("families of %d: %v", size, err)
 		}
 		s.doc.Evaluations[0].Families++
-		if err := Verify(s.doc, nil); err == nil {
+		if err := judge.Verify(s.doc, nil); err == nil {
 			t.Errorf("families of %d: another number of families is not noticed", size)
 		}
 	}
@@ -140,7 +141,7 @@ func TestScoresThatCannotBeCompared(t *testing.T) {
 	} {
 		s := evaluated(0)
 		change(s)
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if d := s.doc.Gates[1].Decisions[0]; d.Verdict != result.Invalid || !strings.Contains(d.Reason, want) {

@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -86,7 +87,7 @@ func TestStoredBaselines(t *testing.T) {
 			if tt.change != nil {
 				tt.change(doc)
 			}
-			if err := Judge(p, doc, OptionsOf(p, tt.past)); err != nil {
+			if err := judge.Judge(p, doc, judge.OptionsOf(p, tt.past)); err != nil {
 				t.Fatal(err)
 			}
 			if doc.Verdict != tt.verdict || doc.ExitCode != tt.exit {

@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -94,7 +95,7 @@ func TestStoredBaselinesOfOtherWork(t *testing.T) {
 			_, now := tonight(0.1)
 			worked(now)
 			tt.change(now)
-			if err := Judge(p, now, OptionsOf(p, past)); err != nil {
+			if err := judge.Judge(p, now, judge.OptionsOf(p, past)); err != nil {
 				t.Fatal(err)
 			}
 			d := now.Gates[0].Decisions[0]
@@ -104,7 +105,7 @@ func TestStoredBaselinesOfOtherWork(t *testing.T) {
 			case tt.want != "" && (d.Verdict != result.Invalid || !strings.Contains(d.Reason, tt.want)):
 				t.Errorf("%s: %q, want %q", d.Verdict, d.Reason, tt.want)
 			}
-			if err := Verify(stored(t, now), nil); err != nil {
+			if err := judge.Verify(stored(t, now), nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -115,7 +116,7 @@ func TestStoredBaselinesOfOtherWork(t *testing.T) {
 func TestStoredBaselinesOfUnknownWork(t *testing.T) {
 	p, doc := tonight(0.1)
 	worked(doc)
-	if err := Judge(p, doc, OptionsOf(p, nights(12))); err != nil {
+	if err := judge.Judge(p, doc, judge.OptionsOf(p, nights(12))); err != nil {
 		t.Fatal(err)
 	}
 	d := doc.Gates[0].Decisions[0]

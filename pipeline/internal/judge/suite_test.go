@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -41,7 +42,7 @@ func suiteSession(cells int, slower float64) session {
 // alpha of its own, while the cells are tested with the rest.
 func TestASuiteIsJudgedBesideItsCells(t *testing.T) {
 	s := suiteSession(12, 0.03)
-	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+	if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	suites := 0
@@ -65,7 +66,7 @@ func TestASuiteIsJudgedBesideItsCells(t *testing.T) {
 func TestASuiteNeedsItsCells(t *testing.T) {
 	s := suiteSession(3, 0)
 	s.each(3, func(r *result.Run) { r.Failed = 100 }) // the head of the second cell
-	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+	if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	d := s.doc.Gates[0].Decisions
@@ -95,12 +96,12 @@ func TestVerifyOfASuiteWithoutOneCell(t *testing.T) {
 	last.Status, last.Reason, last.Sent = result.RunVoid, "the client was late", 200
 	for i := range s.doc.Benchmarks[0].Cells {
 		c := &s.doc.Benchmarks[0].Cells[i]
-		c.Summary = GeoMeans(c)
+		c.Summary = judge.GeoMeans(c)
 	}
-	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+	if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Verify(s.doc, nil); err != nil {
+	if err := judge.Verify(s.doc, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,10 +1,11 @@
-package judge
+package judge_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -37,7 +38,7 @@ func TestTransports(t *testing.T) {
 					r.Transport = &result.Transport{Status: tt.status, Reason: reason}
 				}
 			})
-			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			d := s.doc.Gates[0].Decisions[0]
@@ -58,12 +59,13 @@ func TestTransports(t *testing.T) {
 // A void run proves nothing, not even its transport.
 func TestTransportOfAVoidRunDoesNotCount(t *testing.T) {
 	s := newSession()
-	s.each(1, func(r *result.Run) {
-		r.Transport = &result.Transport{Status: result.TransportContradicted, Reason: "x"}
-		r.Status = result.RunVoid
-	})
-	if got := transportExclusion(s.plan.Gates[0].OnUnprovenTransport, &s.doc.Benchmarks[0].Cells[1]); got.reason != "" {
-		t.Errorf("excluded: %s", got.reason)
+	s.again(1, result.VoidClient, 0.1)
+	s.doc.Benchmarks[0].Cells[1].Runs[2].Transport = &result.Transport{Status: result.TransportContradicted, Reason: "x"}
+	if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if d := s.doc.Gates[0].Decisions[0]; d.Verdict != result.Pass {
+		t.Errorf("%s: %s", d.Verdict, d.Reason)
 	}
 }
 
@@ -85,16 +87,11 @@ func TestExclusionsSpareDecisionsOfEarlierLooks(t *testing.T) {
 		"a growing backlog": {1, func(r *result.Run) { r.Overloaded = true }, "backlog grew in 0 of 6 runs of the base and 1 of 6"},
 	} {
 		for _, at := range []int{3, 5} {
-			s := newSession()
-			s.plan.Looks, s.plan.Benchmarks[0].RepeatMax = []int{4, 6}, 6
+			s := lookedAtTwice()
 			s.plan.Gates[0].Metrics = []string{"ttft.p50", "ttft.p99"}
-			for r := repeats + 1; r <= 6; r++ {
-				s.add(0, run(r, 0.1))
-				s.add(1, run(r, 0.1))
-			}
 			s.each(0, func(r *result.Run) { r.Metrics["ttft.p99"] *= 1 + 0.3*float64(r.Repeat%2) })
 			tt.exclusion(&s.doc.Benchmarks[0].Cells[tt.cell].Runs[at-1])
-			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			steady, noisy := s.doc.Gates[0].Decisions[0], s.doc.Gates[0].Decisions[1]
@@ -112,16 +109,31 @@ func TestExclusionsSpareDecisionsOfEarlierLooks(t *testing.T) {
 	}
 }
 
+// lookedAtTwice returns a session of six repeats with looks after four and six.
+func lookedAtTwice() session {
+	s := newSession()
+	s.plan.Looks, s.plan.Benchmarks[0].RepeatMax = []int{4, 6}, 6
+	for r := repeats + 1; r <= 6; r++ {
+		s.add(0, run(r, 0.1))
+		s.add(1, run(r, 0.1))
+	}
+	return s
+}
+
 // Of two exclusions the earlier one counts, whichever is found first.
 func TestTheEarliestExclusionCounts(t *testing.T) {
-	late, early, always := exclusion{"late", 7}, exclusion{"early", 3}, exclusion{"always", 0}
-	for _, tt := range []struct {
-		in   []exclusion
-		want exclusion
-	}{{nil, exclusion{}}, {[]exclusion{{}, late}, late}, {[]exclusion{late, early}, early}, {[]exclusion{early, late, always}, always},
-		{[]exclusion{early, {"other", 3}}, early}} {
-		if got := earliest(tt.in...); got != tt.want {
-			t.Errorf("%v: %v, want %v", tt.in, got, tt.want)
+	for reason, at := range map[string]struct{ transport, work int }{
+		"contradicted in 1 of": {3, 5}, "same work in repeat 3": {5, 3},
+	} {
+		s := lookedAtTwice()
+		runs := s.doc.Benchmarks[0].Cells[1].Runs
+		runs[at.transport-1].Transport = &result.Transport{Status: result.TransportContradicted, Reason: "over TCP"}
+		runs[at.work-1].Audit["work_hash"] = "other"
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if d := s.doc.Gates[0].Decisions[0]; d.Verdict != result.Invalid || d.InvalidFrom != 3 || !strings.Contains(d.Reason, reason) {
+			t.Errorf("%s from repeat %d: %s, want %q", d.Verdict, d.InvalidFrom, d.Reason, reason)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -22,8 +23,8 @@ func TestASessionThatDidNotFinishPassesNothing(t *testing.T) {
 		s.plan.Gates[0] = plan.Gate{Addr: "gate.g", Benchmark: "benchmark.b", Assert: true, Actions: result.Actions{OnRegression: "fail"},
 			Comparisons: []plan.Comparison{{Head: "head"}}}
 	}
-	assert := func(below float64) Options {
-		return Options{Assert: func(_ string, _ []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
+	assert := func(below float64) judge.Options {
+		return judge.Options{Assert: func(_ string, _ []result.AxisValue, in config.AssertInput) ([]config.Limit, string, error) {
 			v := in.Metrics["ttft.p50"]
 			l := config.Limit{Metric: "ttft.p50", Op: "<", Value: v, Limit: below, Known: true, Holds: v < below}
 			return []config.Limit{l}, "too slow", nil
@@ -31,19 +32,19 @@ func TestASessionThatDidNotFinishPassesNothing(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		setup            []func(session)
-		opt              Options
+		opt              judge.Options
 		complete, broken result.Verdict
 	}{
-		"equal sides, judged once":   {nil, Options{}, result.Pass, result.Inconclusive},
-		"equal sides, at a look":     {[]func(session){looks}, Options{}, result.Pass, result.Inconclusive},
-		"a faster head":              {[]func(session){slower(0.7)}, Options{}, result.Pass, result.Inconclusive},
-		"a slower head, judged once": {[]func(session){slower(1.4)}, Options{}, result.Regression, result.Inconclusive},
-		"a slower head, at a look":   {[]func(session){looks, slower(1.4)}, Options{}, result.Regression, result.Regression},
+		"equal sides, judged once":   {nil, judge.Options{}, result.Pass, result.Inconclusive},
+		"equal sides, at a look":     {[]func(session){looks}, judge.Options{}, result.Pass, result.Inconclusive},
+		"a faster head":              {[]func(session){slower(0.7)}, judge.Options{}, result.Pass, result.Inconclusive},
+		"a slower head, judged once": {[]func(session){slower(1.4)}, judge.Options{}, result.Regression, result.Inconclusive},
+		"a slower head, at a look":   {[]func(session){looks, slower(1.4)}, judge.Options{}, result.Regression, result.Regression},
 		"a limit that holds":         {[]func(session){limit}, assert(0.2), result.Pass, result.Inconclusive},
 		"a limit that does not":      {[]func(session){limit}, assert(0.01), result.Regression, result.Regression},
-		"an improvement that is not": {[]func(session){func(s session) { s.plan.Gates[0].Expect = "improvement" }}, Options{},
+		"an improvement that is not": {[]func(session){func(s session) { s.plan.Gates[0].Expect = "improvement" }}, judge.Options{},
 			result.Inconclusive, result.Inconclusive},
-		"an improvement that is shown": {[]func(session){func(s session) { s.plan.Gates[0].Expect = "improvement" }, slower(0.7)}, Options{},
+		"an improvement that is shown": {[]func(session){func(s session) { s.plan.Gates[0].Expect = "improvement" }, slower(0.7)}, judge.Options{},
 			result.Improvement, result.Inconclusive},
 	} {
 		for status, want := range map[result.Status]result.Verdict{
@@ -54,7 +55,7 @@ func TestASessionThatDidNotFinishPassesNothing(t *testing.T) {
 			for _, change := range tt.setup {
 				change(s)
 			}
-			if err := Judge(s.plan, s.doc, tt.opt); err != nil {
+			if err := judge.Judge(s.plan, s.doc, tt.opt); err != nil {
 				t.Fatal(err)
 			}
 			text, err := json.Marshal(s.doc)
@@ -64,7 +65,7 @@ func TestASessionThatDidNotFinishPassesNothing(t *testing.T) {
 			if s.doc.Verdict != want || status != result.StatusComplete && (green.Match(text) || s.doc.Gates[0].Refuted() || s.doc.ExitCode == 0) {
 				t.Errorf("%s, %s: verdict %s, exit %d, want %s: %s", name, status, s.doc.Verdict, s.doc.ExitCode, want, text)
 			}
-			if err := Verify(stored(t, s.doc), nil); err != nil {
+			if err := judge.Verify(stored(t, s.doc), nil); err != nil {
 				t.Errorf("%s, %s: %v", name, status, err)
 			}
 		}
@@ -72,12 +73,12 @@ func TestASessionThatDidNotFinishPassesNothing(t *testing.T) {
 	s := newSession()
 	limit(s)
 	s.doc.Status = result.StatusInterrupted
-	if err := Judge(s.plan, s.doc, assert(0.2)); err != nil {
+	if err := judge.Judge(s.plan, s.doc, assert(0.2)); err != nil {
 		t.Fatal(err)
 	}
 	g := &s.doc.Gates[0]
 	g.Decisions[0].Verdict, g.Verdict, s.doc.Verdict = result.Pass, result.Pass, result.Pass
-	if err := Verify(s.doc, nil); err == nil {
+	if err := judge.Verify(s.doc, nil); err == nil {
 		t.Error("a limit that passes in a session that was interrupted is taken")
 	}
 }
@@ -98,13 +99,13 @@ func TestASpentBudgetIsNoLook(t *testing.T) {
 	} {
 		s := newSession()
 		s.plan.Looks, s.doc.StoppedBy, s.doc.RepeatsPlanned, s.doc.RepeatsDone = tt.looks, tt.stopped, 6, 4
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if d := s.doc.Gates[0].Decisions[0]; d.Verdict != tt.want || d.Look != tt.look || d.N == 0 {
 			t.Errorf("looks %v, stopped by %q: %s at %d of %d pairs: %s", tt.looks, tt.stopped, d.Verdict, d.Look, d.N, d.Reason)
 		}
-		if err := Verify(stored(t, s.doc), nil); err != nil {
+		if err := judge.Verify(stored(t, s.doc), nil); err != nil {
 			t.Errorf("looks %v: %v", tt.looks, err)
 		}
 	}

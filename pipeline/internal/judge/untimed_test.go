@@ -1,12 +1,11 @@
-package judge
+package judge_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/config"
-	"github.com/servegate/pipeline/pipeline/internal/history"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -19,7 +18,7 @@ func TestUntimed(t *testing.T) {
 		s.each(cell, func(r *result.Run) { r.Metrics["tpot.p50"] = 0.01 + 0.0001*float64(r.Repeat) })
 	}
 	s.doc.Benchmarks[0].Cells[0].Runs[2].Metrics["tpot.p50"] = 0
-	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+	if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	d := s.doc.Gates[0].Decisions[0]
@@ -27,22 +26,27 @@ func TestUntimed(t *testing.T) {
 		d.InvalidFrom != 3 {
 		t.Errorf("%s from %d: %s", d.Verdict, d.InvalidFrom, d.Reason)
 	}
-	if err := Verify(s.doc, nil); err != nil {
+	if err := judge.Verify(s.doc, nil); err != nil {
 		t.Error(err)
 	}
 }
 
 // TestUntimedAgainstTheHistory: a time of zero does not pull the mean of a session down.
 func TestUntimedAgainstTheHistory(t *testing.T) {
-	s := newSession()
-	s.each(1, func(r *result.Run) { r.Metrics["tpot.p50"] = 0.01 })
-	s.doc.Benchmarks[0].Cells[1].Runs[2].Metrics["tpot.p50"] = 0
-	m, _ := metric.Lookup("tpot.p50")
-	g := s.plan.Gates[0]
-	c := newCollector(s.plan, s.doc, Options{})
-	if got := c.prediction(g, g.Comparisons[0], m, &s.doc.Benchmarks[0].Cells[1], history.Window{}); !strings.Contains(got.Invalid,
-		"repeat 3 of the head is 0") {
-		t.Errorf("%+v", got)
+	p, doc := tonight(0.1)
+	past := nights(12)
+	p.Gates[0].Metrics = []string{"tpot.p50"}
+	for i := range past.Records {
+		past.Records[i].Cells[0].Metrics["tpot.p50"] = 0.01 * (1 + 0.005*float64(i%3-1))
+	}
+	for i, v := range []float64{0.01, 0.01, 0} {
+		doc.Benchmarks[0].Cells[0].Runs[i].Metrics["tpot.p50"] = v
+	}
+	if err := judge.Judge(p, doc, judge.OptionsOf(p, past)); err != nil {
+		t.Fatal(err)
+	}
+	if d := doc.Gates[0].Decisions[0]; d.Verdict != result.Invalid || !strings.Contains(d.Reason, "repeat 3 of the head is 0") {
+		t.Errorf("%s: %s", d.Verdict, d.Reason)
 	}
 }
 
@@ -77,14 +81,14 @@ func TestTokensInOnePiece(t *testing.T) {
 			run.Audit = map[string]any{}
 		}
 		run.Audit[result.OnePiece] = 3.0
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		d := s.doc.Gates[0].Decisions[0]
 		if text := d.Reason + strings.Join(d.Warnings, "; "); d.Verdict != tt.verdict || !strings.Contains(text, tt.want) {
 			t.Errorf("%s: %s: %s", name, d.Verdict, text)
 		}
-		if err := Verify(s.doc, nil); err != nil {
+		if err := judge.Verify(s.doc, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -101,7 +105,7 @@ func TestLimitsOnTokensInOnePiece(t *testing.T) {
 		l := config.Limit{Metric: "tpot.p50", Op: "<", Value: v, Limit: 0.05, Known: known, Holds: v < 0.05}
 		return []config.Limit{l}, "too slow", nil
 	}
-	if err := Judge(s.plan, s.doc, Options{Assert: limit}); err != nil {
+	if err := judge.Judge(s.plan, s.doc, judge.Options{Assert: limit}); err != nil {
 		t.Fatal(err)
 	}
 	if d := s.doc.Gates[0].Decisions[0]; d.Verdict != result.Invalid || !strings.Contains(d.Reason, "one piece") {

@@ -1,4 +1,4 @@
-package judge
+package judge_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"pgregory.net/rapid"
@@ -34,7 +35,7 @@ func stored(tb testing.TB, doc *result.Document) *result.Document {
 func TestVerifyTakesWhatWasJudged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := randomSession(t)
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		text, err := json.Marshal(s.doc)
@@ -45,16 +46,16 @@ func TestVerifyTakesWhatWasJudged(t *testing.T) {
 		if err := json.Unmarshal(text, &doc); err != nil {
 			t.Fatal(err)
 		}
-		if err := Verify(&doc, nil); err != nil {
+		if err := judge.Verify(&doc, nil); err != nil {
 			t.Fatalf("%v\n%s", err, bytes.TrimSpace(text))
 		}
 	})
 	p, doc, h := nightly(3, 4, 20)
-	if err := Judge(p, doc, Options{History: h}); err != nil {
+	if err := judge.Judge(p, doc, judge.Options{History: h}); err != nil {
 		t.Fatal(err)
 	}
-	doc.Seed = seed(p)
-	if err := Verify(stored(t, doc), nil); err != nil {
+	doc.Seed = p.Benchmarks[0].Seed
+	if err := judge.Verify(stored(t, doc), nil); err != nil {
 		t.Errorf("against a history: %v", err)
 	}
 }
@@ -108,7 +109,7 @@ func randomSession(t *rapid.T) session {
 			}
 		}
 		c := &s.doc.Benchmarks[0].Cells[i]
-		c.Summary = GeoMeans(c)
+		c.Summary = judge.GeoMeans(c)
 	}
 	return s
 }
@@ -298,15 +299,15 @@ func TestVerifyRefusesForgeries(t *testing.T) {
 		s := newSession()
 		s.doc.RepeatsPlanned, s.doc.RepeatsDone = 4, 4
 		tt.setup(s)
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		doc := stored(t, s.doc)
-		if err := Verify(doc, nil); err != nil {
+		if err := judge.Verify(doc, nil); err != nil {
 			t.Fatalf("%s: before the forgery: %v", tt.name, err)
 		}
 		tt.forge(doc)
-		if err := Verify(doc, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := judge.Verify(doc, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
@@ -349,7 +350,7 @@ func green(d *result.Document) {
 func TestVerifyFindsAnyChange(t *testing.T) {
 	s := suiteSession(3, 0.01)
 	s.plan.Looks = gates.Looks{2, 4}
-	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+	if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -366,7 +367,7 @@ func TestVerifyFindsAnyChange(t *testing.T) {
 			t.Skip("there is none")
 		}
 		*number *= by
-		if err := Verify(&doc, nil); err == nil {
+		if err := judge.Verify(&doc, nil); err == nil {
 			t.Fatalf("%s takes a change by %g", d.ID, by)
 		}
 	})
@@ -379,7 +380,7 @@ func TestVerifyOfAnyNumbers(t *testing.T) {
 	for i := range s.plan.Targets {
 		s.doc.Targets = append(s.doc.Targets, result.Target{Addr: s.plan.Targets[i].Addr})
 	}
-	if err := Judge(s.plan, s.doc, Options{}); err != nil {
+	if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := json.Marshal(s.doc)
@@ -395,7 +396,7 @@ func TestVerifyOfAnyNumbers(t *testing.T) {
 				continue
 			}
 			read++
-			_ = Verify(doc, nil)
+			_ = judge.Verify(doc, nil)
 		}
 	}
 	if read < len(numbers) {

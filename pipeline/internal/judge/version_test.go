@@ -1,10 +1,11 @@
-package judge
+package judge_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -31,7 +32,7 @@ func TestASpreadOfAnotherVersionIsWarnedOf(t *testing.T) {
 		}
 		s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Describe: tt.describe},
 			{Addr: "server.vllm.head", Describe: map[string]string{"version": "0.99"}}}
-		if err := Judge(s.plan, s.doc, Options{}); err != nil {
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		d := s.doc.Gates[0].Decisions[0]

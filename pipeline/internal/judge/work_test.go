@@ -1,11 +1,11 @@
-package judge
+package judge_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -50,9 +50,7 @@ func TestUnlike(t *testing.T) {
 }
 
 func TestTooFewRequests(t *testing.T) {
-	p99, _ := metric.Lookup("ttft.p99")
-	cell := func(r result.Run) *result.Cell { return &result.Cell{Runs: []result.Run{r}} }
-	ours := result.Run{Status: result.RunOK, Repeat: 1, Sent: 10, Audit: map[string]any{"work_hash": "x"}}
+	ours := result.Run{Sent: 10, Audit: map[string]any{"work_hash": "x"}}
 	passes := foreign(1500, 0, 1, 1)
 	passes.Audit["passes"] = 3.0
 	for name, tt := range map[string]struct {
@@ -63,10 +61,24 @@ func TestTooFewRequests(t *testing.T) {
 		"too few":          {foreign(999, 0, 1, 1), true},
 		"failures of them": {foreign(1000, 1, 1, 1), true},
 		"three small runs": {passes, true},
-		"of our own load":  {ours, false}, // the file was invalidSuccess, or allowed, before it ran
+		"of our own load":  {ours, false}, // the file was invalid, or allowed, before it ran
 	} {
-		if got := tooFewRequests(p99, cell(foreign(5000, 0, 1, 1)), cell(tt.run)); (got != "") != tt.few {
-			t.Errorf("%s: %q", name, got)
+		for cell := range 2 { // few on one side or on both
+			s := newSession()
+			s.plan.Gates[0].Metrics = []string{"ttft.p99"}
+			for side := cell; side < 2; side++ {
+				s.each(side, func(r *result.Run) { r.Sent, r.Failed, r.Audit = tt.run.Sent, tt.run.Failed, tt.run.Audit })
+			}
+			if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			d := s.doc.Gates[0].Decisions[0]
+			if few := strings.Contains(d.Reason, "ttft.p99 needs at least 1000 requests"); few != tt.few {
+				t.Errorf("%s: %s: %s", name, d.Verdict, d.Reason)
+			}
+			if cell == 0 && (d.Verdict == result.Invalid) != tt.few {
+				t.Errorf("%s: %s: %s", name, d.Verdict, d.Reason)
+			}
 		}
 	}
 }
