@@ -118,7 +118,10 @@ func reach(host string) (address string, local bool, err error) {
 // ping returns an error if the daemon does not answer.
 func (d *daemon) ping(ctx context.Context) error {
 	if err := d.pool.Client.PingWithContext(ctx); err != nil {
-		return fmt.Errorf("the Docker daemon at %s does not answer: %w; start it, or set DOCKER_HOST", d.pool.Client.Endpoint(), err)
+		if request, ok := errors.AsType[*url.Error](err); ok {
+			err = request.Err // its address is made up where the daemon listens on a socket
+		}
+		return fmt.Errorf("the Docker daemon does not answer: %w; start it, or set DOCKER_HOST", err)
 	}
 	return nil
 }

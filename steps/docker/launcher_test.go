@@ -306,7 +306,7 @@ func TestPreflight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := gone.Preflight(context.Background()); err == nil || !strings.Contains(err.Error(), "does not answer") {
+	if err := gone.Preflight(context.Background()); err == nil || !strings.Contains(err.Error(), "does not answer: dial ") {
 		t.Errorf("got %v", err)
 	}
 }

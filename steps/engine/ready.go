@@ -118,7 +118,8 @@ func pick(models []Model, want string) (string, error) {
 	for _, m := range models[:min(len(models), 5)] {
 		ids = append(ids, fmt.Sprintf("%q", m.ID))
 	}
-	return "", fmt.Errorf("%w %q: it lists %s; set served_name to the name it uses", steps.ErrWrongModel, want, strings.Join(ids, ", "))
+	return "", fmt.Errorf("%w %q: it lists %s; name one of these by served_name, or by the model", steps.ErrWrongModel, want,
+		strings.Join(ids, ", "))
 }
 
 // Canary requests one token and returns an error if none came back. It tries completions first,

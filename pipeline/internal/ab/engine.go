@@ -61,8 +61,8 @@ func engineOf(r Request, base, head source) (engine, error) {
 		if was >= 0 {
 			unknown = head
 		}
-		return engine{}, fmt.Errorf("the name of %s does not say which engine it is: add --engine, one of %s", unknown.text,
-			strings.Join(Engines(), ", "))
+		return engine{}, fmt.Errorf("the name of %q does not say which engine it is: add --engine, one of %s; "+
+			"openai is any server with the OpenAI interface", unknown.text, strings.Join(Engines(), ", "))
 	case was != is:
 		return engine{}, fmt.Errorf("BASE is %s and HEAD is %s: two engines take different arguments, "+
 			"so name the form that both take by --engine", engines[was].name, engines[is].name)

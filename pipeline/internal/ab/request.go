@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -105,8 +104,11 @@ func sourceOf(side string, r Request, m Machine) (source, error) {
 	switch {
 	case len(words) == 0:
 		return source{}, errors.New("a side is empty: name an image, a program, the address of a server or, with --build, a git ref")
-	case strings.HasPrefix(side, "http://") || strings.HasPrefix(side, "https://"):
-		return source{kind: address, text: side}, nil
+	case strings.HasPrefix(side, "http://") || strings.HasPrefix(side, "https://") || hostPort.MatchString(side):
+		if !strings.Contains(side, "://") {
+			side = "http://" + side
+		}
+		return source{kind: address, text: strings.TrimSuffix(strings.TrimSuffix(side, "/"), "/v1")}, nil
 	case r.Build != "":
 		commit, err := m.Commit(side)
 		if err != nil {
@@ -115,6 +117,9 @@ func sourceOf(side string, r Request, m Machine) (source, error) {
 		return source{kind: executable, text: side, commit: commit}, nil
 	case m.Program(words[0]):
 		return source{kind: executable, text: side}, nil
+	case m.Local(words[0]):
+		return source{}, fmt.Errorf("%s is a file or folder, and not a program of this machine: name the file that can be executed by its path, "+
+			"or quote its interpreter with it, as in \"python3 serve.py\"", words[0])
 	case strings.HasPrefix(side, ".") || strings.HasPrefix(side, "/"):
 		return source{}, fmt.Errorf("%s is not a program of this machine", words[0])
 	case len(words) > 1:
@@ -125,13 +130,16 @@ func sourceOf(side string, r Request, m Machine) (source, error) {
 			return source{}, fmt.Errorf("%s is a commit of this repository: add --build, the command that builds it, and --executable, "+
 				"the path of what it makes", side)
 		}
-		return source{}, fmt.Errorf("%s is not a program of this machine, and as an image it lacks a tag or digest: write %[1]s:TAG, as in %s",
-			side, exampleImage)
+		return source{}, fmt.Errorf("%s is not a program of this machine, not a commit of this folder's repository, "+
+			"and as an image it lacks a tag or digest: write %[1]s:TAG, as in %s", side, exampleImage)
 	}
 	return source{kind: image, text: side}, nil
 }
 
 const exampleImage = "vllm/vllm-openai:v0.11.0"
+
+// hostPort matches the address of a server without its scheme: an image is not called localhost or by an IP address.
+var hostPort = regexp.MustCompile(`^(localhost|\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:]+\]):\d+(/v1)?/?$`)
 
 // tagged matches an image with a tag, a digest or an ID. The port of a registry is not a tag.
 var tagged = regexp.MustCompile(`^[^\s:@]+(:[0-9]+/[^\s:@]+)?(:[\w][\w.-]*)(@sha256:[0-9a-f]+)?$|@sha256:[0-9a-f]+$|^sha256:[0-9a-f]+$`)
@@ -161,7 +169,8 @@ func (r Request) sides(m Machine) (base, head source, err error) {
 func (r Request) check() error {
 	switch {
 	case r.Model == "":
-		return errors.New("name the model by --model: a name on the model hub, or a file or folder")
+		return errors.New("name the model by --model: a name on the model hub, a file or folder, " +
+			"or the name that a running server lists at /v1/models")
 	case len(r.Rates) > 0 && len(r.Concurrency) > 0:
 		return errors.New("--rate sends requests at a rate, --concurrency by users who wait for answers: give one of them")
 	case r.Build != "" && r.Program == "":
@@ -173,9 +182,14 @@ func (r Request) check() error {
 	case r.Slurm != "" && r.Kubernetes != "":
 		return errors.New("--slurm and --kubernetes exclude each other")
 	}
-	for _, number := range slices.Concat(r.Rates, r.Concurrency) {
-		if !positive.MatchString(number) {
-			return fmt.Errorf("%q is not a number above 0 for --rate or --concurrency: write 4, or 2,4,8", number)
+	return cmp.Or(numbers("--rate", r.Rates), numbers("--concurrency", r.Concurrency))
+}
+
+// numbers returns an error about a value of a flag that is not a number above 0.
+func numbers(flag string, values []string) error {
+	for _, v := range values {
+		if !positive.MatchString(v) {
+			return fmt.Errorf("%s %q is not a number above 0: write 4, or 2,4,8", flag, v)
 		}
 	}
 	return nil

@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,6 +17,9 @@ func withUsage(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {
+				if strings.Contains(err.Error(), "arg(s)") { // cobra counts without a plural
+					err = fmt.Errorf("got %s", humanize.Count(len(args), "argument"))
+				}
 				return fmt.Errorf("%w: write %s", err, c.UseLine())
 			}
 			return nil
@@ -36,8 +41,19 @@ func nearFlag(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if name := enum.Nearest(unknown.GetSpecifiedName(), names); name != "" {
+	given := unknown.GetSpecifiedName()
+	name := enum.Nearest(given, names)
+	for _, n := range names { // --request-rate of other tools is --rate
+		if strings.HasSuffix(given, "-"+n) {
+			name = n
+		}
+	}
+	switch {
+	case name != "":
 		return fmt.Errorf("%w; did you mean --%s?", err, name)
+	case cmd.Flags().Lookup("arg") != nil && len(given) > 1:
+		return fmt.Errorf("%w; an argument of the servers is --arg %s=VALUE; %s --help lists the flags", err,
+			strings.ReplaceAll(given, "-", "_"), cmd.CommandPath())
 	}
 	return fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())
 }

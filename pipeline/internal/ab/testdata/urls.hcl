@@ -3,7 +3,7 @@
 #   pipeline ab …
 
 server "openai" "sut" {
-  for_each = { "a:8000" = "http://a:8000", "b:8000" = "http://b:8000/" }
+  for_each = { "a:8000" = "http://a:8000", "b:8000" = "http://b:8000" }
   url      = each.value
   model    = "m"
 }

@@ -255,7 +255,8 @@ func list(dir string) ([]string, *hcl.Diagnostic) {
 		}
 	}
 	return nil, problem(CodeNone, "no pipeline file in the directory",
-		fmt.Sprintf("%s holds no file whose name ends in %s.", dir, strings.Join(slices.Concat(suffixes...), ", ")))
+		fmt.Sprintf("The folder %s holds no file whose name ends in %s. Name one, or write one by pipeline init.", dir,
+			strings.Join(slices.Concat(suffixes...), ", ")))
 }
 
 // read reads one file, or stdin for "-", within the limit of size.
