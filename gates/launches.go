@@ -175,6 +175,9 @@ func (e *entry) servers() (Verdict, string) {
 	if base+head == 0 {
 		return "", ""
 	}
+	if l.Repeats == 0 {
+		return Inconclusive, "a server failed, and no repeat has a run of both sides"
+	}
 	counts := fmt.Sprintf("the head's server failed in %d of %s, the base's in %s", l.Head, repeats(l.Repeats), noneOr(l.Base))
 	switch {
 	case head > 0 && l.P <= l.Level:

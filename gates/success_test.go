@@ -61,6 +61,8 @@ func TestSuccess(t *testing.T) {
 		"base crashed and fails requests":          {side(-1, 30, 28, 31, 29), side(0, 0, 0, 0, 0), gates.Improvement, "significantly fewer"},
 		"head crashed, base fails requests":        {side(0, 30, 20, 0), side(-1, 0, 0, 0), gates.Inconclusive, "head's server failed in 1"},
 
+		"head crashed, base not begun": {nil, side(-1), gates.Inconclusive, "no repeat has a run of both sides"},
+
 		"nothing ran":     {nil, nil, gates.Missing, "no requests"},
 		"head has no run": {side(0, 0), nil, gates.Missing, "no requests"},
 	}

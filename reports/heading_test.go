@@ -52,6 +52,18 @@ func TestMovedCostIsInTheAnswer(t *testing.T) {
 	}
 }
 
+// TestAnswerNeedsAVerdict: a session that ended without a verdict has its reason in the headline alone.
+func TestAnswerNeedsAVerdict(t *testing.T) {
+	for name, doc := range map[string]*result.Document{"infrastructure": infrastructure(), "interrupted": interrupted()} {
+		if got := reports.Answer(doc, reports.Options{}); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := reports.Answer(inconclusive(), reports.Options{}); got == "" {
+		t.Error("an inconclusive result has no answer")
+	}
+}
+
 // TestNextOfEachCause: what is to be done follows from the cause, and only what blocks merging is said to.
 func TestNextOfEachCause(t *testing.T) {
 	open := inconclusive()

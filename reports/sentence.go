@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/reports/humanize"
@@ -13,10 +14,13 @@ import (
 // Answer returns the verdict on the decision that matters most as a sentence without its full stop: "v0.11.0 is 3.1 %
 // slower than v0.10.2 in TPOT p50 (90 % interval +2.0 … +4.2 %, margin 5 %)". The decision is the worst that did not
 // pass, otherwise the largest improvement, otherwise the pass that is closest to its margin. It returns "" if nothing
-// was compared.
+// was compared, or if the session ended without a verdict: the headline has the reason.
 func Answer(doc *result.Document, o Options) string {
 	v := newView(doc, o)
-	if len(v.rows) == 0 {
+	switch {
+	case len(v.rows) == 0:
+		return ""
+	case slices.Contains([]result.Cause{result.CauseFailed, result.CauseInfrastructure, result.CauseInterrupted}, v.outcome.Cause):
 		return ""
 	}
 	return v.sentence(v.rows[0]).String()

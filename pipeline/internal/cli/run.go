@@ -142,7 +142,7 @@ type runFlags struct {
 	gates          sourceFlags
 	// planned is called with the plan before anything starts, nil for no call; it has no flag.
 	planned func(*lang.Config, *plan.Plan) error
-	// answer prints the verdict on the comparison that matters most, as a sentence, before the report; it has no flag.
+	// answer prints the verdict on the comparison that matters most, as a sentence, after the report; it has no flag.
 	answer bool
 }
 
@@ -273,13 +273,14 @@ func (a *app) prepare(ctx context.Context, f *runFlags, paths []string) (*prepar
 // show prints the result of a session, and the annotations that its publisher reads from the log.
 func (a *app) show(f runFlags, res *session.Result) {
 	if !f.json {
-		if f.answer {
-			a.printAnswer(res.Document)
-		}
 		if err := reports.Text(a.Out, res.Document, reports.Options{Color: a.outColor(), Width: a.OutWidth(), Brief: true}); err != nil {
 			a.warn("the result was not printed: " + err.Error())
 		}
-		fmt.Fprintf(a.Out, "\n%s\nresults: %s\n", reports.Verdict(res.Document), res.Dir)
+		fmt.Fprintf(a.Out, "\n%s\n", reports.Verdict(res.Document))
+		if f.answer {
+			a.printAnswer(res.Document)
+		}
+		fmt.Fprintf(a.Out, "results: %s\n", res.Dir)
 		if page := filepath.Join(res.Dir, "report.html"); exists(page) {
 			fmt.Fprintf(a.Out, "page: %s\n", page)
 		}
@@ -298,7 +299,7 @@ func (a *app) printAnswer(doc *result.Document) {
 	if doc.Simulated != "" {
 		text = "Simulated: " + text
 	}
-	fmt.Fprintf(a.Out, "%s\n\n", strings.Join(term.Wrap(escape.Line(text+".", 0), a.OutWidth()), "\n"))
+	fmt.Fprintf(a.Out, "%s\n", strings.Join(term.Wrap(escape.Line(text+".", 0), a.OutWidth()), "\n"))
 }
 
 // runOptions returns the options of the session of a run.
