@@ -405,7 +405,11 @@ func (r row) condition() string {
 	return text
 }
 
+// legend explains the words of a report, nil if it has no series.
 func (v *view) legend() []model.Line {
+	if len(v.h.Trends) == 0 {
+		return nil
+	}
 	return []model.Line{
 		model.Plain("Level: mean of the sessions since the last change point (geometric for times and rates). Reference: the best level since " +
 			"the series began, or the one that " +

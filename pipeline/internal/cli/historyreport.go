@@ -82,7 +82,7 @@ func (a *app) trends(ctx context.Context, f trendFlags) (*series.History, error)
 		return nil, err
 	}
 	if location, _ := a.historyLocation(f.history); len(h.Records) == 0 {
-		fmt.Fprintf(a.Err, "note: no record at %s\n", escape.Line(location, 200))
+		fmt.Fprintf(a.Err, "note: no record at %s; pipeline baseline save RUN adds a run\n", escape.Line(location, 200))
 	}
 	doc, err := trends.Of(h, q)
 	if err != nil {

@@ -84,6 +84,11 @@ func (a *app) init(ctx context.Context, f initFlags, dir string) error {
 	}
 	_, err := fmt.Fprintf(a.Out, "\nTry it without a GPU, in a second: it finds a head that is 10 %% slower.\n\n    pipeline run %s "+
 		"--simulate=virtual --var rehearsal=10%%\n", filepath.Join(dir, starterFile))
+	for _, s := range starters {
+		if err == nil {
+			_, err = fmt.Fprintf(a.Out, "\n%s\n", s.next)
+		}
+	}
 	return err
 }
 

@@ -27,6 +27,8 @@ type starter struct {
 	// flag of init, and what it writes.
 	flag, doc string
 	files     []starterCopy
+	// next tells what remains to be done until the files measure.
+	next string
 }
 
 // starterCopy is a file of a starter, and the path that it gets.
@@ -39,9 +41,12 @@ func allStarters() []starter {
 	}
 	return []starter{
 		{"github", "write GitHub workflows as well",
-			[]starterCopy{workflow("pull-request.yml"), workflow("comment.yml"), workflow("commands.yml"), workflow("nightly.yml")}},
-		{"gitlab", "write a job of GitLab CI as well", []starterCopy{{"gitlab.yml", filepath.Join(".gitlab", "performance.yml")}}},
-		{"buildkite", "write a step of Buildkite as well", []starterCopy{{"buildkite.yml", filepath.Join(".buildkite", "performance.yml")}}},
+			[]starterCopy{workflow("pull-request.yml"), workflow("comment.yml"), workflow("commands.yml"), workflow("nightly.yml")},
+			"The workflows build the Dockerfile of this repository, on a runner with the labels self-hosted, linux and gpu."},
+		{"gitlab", "write a job of GitLab CI as well", []starterCopy{{"gitlab.yml", filepath.Join(".gitlab", "performance.yml")}},
+			"Include .gitlab/performance.yml in .gitlab-ci.yml. Its job needs a runner with the tag gpu, and the image of the head."},
+		{"buildkite", "write a step of Buildkite as well", []starterCopy{{"buildkite.yml", filepath.Join(".buildkite", "performance.yml")}},
+			"Upload .buildkite/performance.yml from a step. Its job needs an agent of the queue gpu, and the image of the head."},
 	}
 }
 
@@ -72,7 +77,7 @@ func writeStarters(dir string, starters []starter, ref string) (written, kept []
 		written = append(written, target)
 	}
 	if len(written) == 0 {
-		return nil, kept, fmt.Errorf("%s already exists; nothing was written", strings.Join(kept, ", "))
+		return nil, kept, fmt.Errorf("nothing was written, since these files exist: %s", strings.Join(kept, ", "))
 	}
 	return written, kept, nil
 }
