@@ -54,6 +54,13 @@ func luminance(t *testing.T, hex string) float64 {
 	return 0.2126*channel(16) + 0.7152*channel(8) + 0.0722*channel(0)
 }
 
+// TestNamesOfAnAxisAreWhole: the margin can be at the edge of the drawing, and its name is drawn around it.
+func TestNamesOfAnAxisAreWhole(t *testing.T) {
+	if !strings.Contains(asset(t, "style.css"), ".panel .axis .mark { overflow: visible; }") {
+		t.Error("the drawing clips the names of its axis")
+	}
+}
+
 // TestContrast holds texts to 4.5 to 1 and lines to 3 to 1 (WCAG 2.2, 1.4.3 and 1.4.11).
 func TestContrast(t *testing.T) {
 	pairs := []struct {
