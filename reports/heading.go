@@ -530,8 +530,11 @@ func (v *view) repeats(planned int) string {
 	if n := v.mostPasses(); n > 1 {
 		repeats += fmt.Sprintf(" of %d passes", n)
 	}
-	if len(v.doc.Looks) < 2 {
+	switch {
+	case len(v.doc.Looks) < 2:
 		return fmt.Sprintf("%d of %s", v.doc.RepeatsDone, repeats)
+	case len(v.doc.LooksTaken) == 0:
+		return fmt.Sprintf("%d of at most %s", v.doc.RepeatsDone, repeats)
 	}
 	return fmt.Sprintf("%d of at most %s, judged at %s of %d", v.doc.RepeatsDone, repeats, humanize.Count(len(v.doc.LooksTaken), "look"),
 		len(v.doc.Looks))

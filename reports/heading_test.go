@@ -82,7 +82,7 @@ func TestNextOfEachCause(t *testing.T) {
 		"infrastructure": {infrastructure(), []string{"Repair what failed and measure again; there is nothing to accept"}, []string{"| — | — |"}},
 		"base fails too": {base, []string{"**Not your change:** the base fails too.", "**For the maintainer:** Repair the base or the machine"},
 			[]string{"| — | — |"}},
-		"interrupted": {interrupted(), []string{"run --resume goes on"}, nil},
+		"interrupted": {interrupted(), []string{"The same command with --resume goes on"}, nil},
 	} {
 		lead, _, _ := strings.Cut(render(t, tt.doc, reports.Options{}), "<details>")
 		for _, want := range tt.want {

@@ -25,6 +25,10 @@ func TestLooksAreTold(t *testing.T) {
 			t.Errorf("the report lacks %q:\n%s", want, text)
 		}
 	}
+	doc.LooksTaken, doc.RepeatsDone = nil, 0 // it ended before the first
+	if text := render(t, doc, reports.Options{}); !strings.Contains(text, "0 of at most 8 repeats") || strings.Contains(text, "0 looks") {
+		t.Errorf("looks that were not taken are counted:\n%.900s", text)
+	}
 }
 
 // The legend speaks of the session at hand: a strict gate, a further attempt, comparisons

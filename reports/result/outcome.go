@@ -93,7 +93,7 @@ var outcomes = []Outcome{
 	{
 		Cause: CauseInterrupted, Exit: ExitUndecided, Check: CheckCancelled, State: StateError,
 		Headline: "interrupted after " + Repeats + ", no verdict",
-		Next:     "run --resume goes on with it.",
+		Next:     "The same command with --resume goes on with it.",
 		applies:  func(f facts) bool { return f.status == StatusInterrupted },
 	},
 	{
