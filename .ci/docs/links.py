@@ -3,6 +3,8 @@ fragments of files, which the tests do not load, are blocks of HCL like others."
 import os
 import re
 
+from mkdocs.exceptions import PluginError
+
 FRAGMENT = re.compile(r"^(```hcl) fragment$", re.MULTILINE)
 TARGET = re.compile(r"(\]\()((?:\.\./)+[^)\s]*)(\))")
 
@@ -22,6 +24,13 @@ def on_page_markdown(markdown, page, config, files):
         return match[1] + url + ("#" + anchor if anchor else "") + match[3]
 
     return FRAGMENT.sub(r"\1", TARGET.sub(address, markdown))
+
+
+def on_page_content(html, page, config, files):
+    """Refuse a list or a table that became part of a paragraph, for want of an empty line before it."""
+    for text in re.findall(r"<p>(.*?)</p>", html, re.DOTALL):
+        if re.search(r"^(\* |\|-|\|:)", text, re.MULTILINE):
+            raise PluginError(f"{page.file.src_uri}: no empty line before {text[:80]!r}")
 
 
 def slug(text, separator):
