@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"bufio"
@@ -59,8 +59,8 @@ func TestAgents(t *testing.T) {
 	}
 	ideal := idealHitRate(t, "../../../examples/agents/trace.jsonl", calls)
 	for cache, want := range heads {
-		r := rehearse(t, "agents/agents.pipeline.hcl", map[string]string{"prefix_cache": cache})
-		for _, b := range r.plan.Benchmarks {
+		r, p := rehearsePlan(t, loadExample(t, "agents", "prefix_cache="+cache))
+		for _, b := range p.Benchmarks {
 			for i := range b.Cells {
 				b.Cells[i].Workload.Load.Requests = calls
 			}

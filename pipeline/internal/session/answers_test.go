@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"fmt"
@@ -6,16 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/place"
-	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/dataset"
-	"github.com/servegate/pipeline/steps/vllm"
 )
 
 // TestAnswersInVirtualTime rehearses examples/answers: of 100 files with equal sides five regress at
@@ -32,7 +26,7 @@ func TestAnswersInVirtualTime(t *testing.T) {
 		{"0%", func(v result.Verdict) bool { return v != result.Regression }},
 		{"4%", func(v result.Verdict) bool { return v == result.Regression }},
 	} {
-		r := answersExample(t, tt.corrupt, "1%", 400)
+		r := rehearse(t, answersExample(t, tt.corrupt, "1%", 400))
 		var otherwise []string
 		for seed := range files {
 			doc, err := r.Run(seed)
@@ -69,7 +63,7 @@ func TestWrongInEveryAnswerIsNeverGreen(t *testing.T) {
 		files = 40
 	}
 	for _, divergence := range []string{"1%", "60%", "97%", "100%"} {
-		r := answersExample(t, "100%", divergence, 200)
+		r := rehearse(t, answersExample(t, "100%", divergence, 200))
 		for seed := range files {
 			doc, err := r.Run(seed)
 			if err != nil {
@@ -92,45 +86,21 @@ func TestWrongInEveryAnswerIsNeverGreen(t *testing.T) {
 }
 
 // answersExample is the example with fewer prompts and repeats.
-func answersExample(t *testing.T, corrupt, divergence string, prompts int) *Rehearsal {
+func answersExample(t *testing.T, corrupt, divergence string, prompts int) *config.Config {
 	t.Helper()
-	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind())...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, diags := lang.Load(lang.Options{
-		Paths: []string{"../../../examples/answers/answers.pipeline.hcl"}, Registry: registry, Formats: reports.AllFormats().Names(),
-		Env: func() []string { return nil },
-		Vars: []lang.VarArg{{Name: "corrupt", Text: corrupt, Origin: "test"}, {Name: "divergence", Text: divergence, Origin: "test"},
-			{Name: "repeats", Text: "5", Origin: "test"}},
-	})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	for _, b := range cfg.Benchmarks {
-		for i := range b.Cells {
-			w := &b.Cells[i].Workload
-			if w.Load.Requests = prompts; w.Answers == nil {
-				w.Load.Requests = 20
-			}
-			w.Dataset.OutputMin, w.Dataset.OutputMax = 24, 24
+	cfg := loadExample(t, "answers", "corrupt="+corrupt, "divergence="+divergence, "repeats=5")
+	return eachWorkload(cfg, func(w *steps.Workload) {
+		if w.Load.Requests = prompts; w.Answers == nil {
+			w.Load.Requests = 20
 		}
-	}
-	p, diags := plan.Build(cfg.Config, plan.Options{File: "answers", Simulated: "process", TimeScale: 1})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, p, simulators, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+		w.Dataset.OutputMin, w.Dataset.OutputMax = 24, 24
+	})
 }
 
 // TestAnswersWithoutLogprobs: a server that gives no log-probabilities makes what is judged by
 // them invalid, and nothing else; and figures of answers that do not follow are noticed.
 func TestAnswersWithoutLogprobs(t *testing.T) {
-	r := answersExample(t, "0%", "1%", 200)
+	r, p := rehearsePlan(t, answersExample(t, "0%", "1%", 200))
 	doc, err := r.Run(1)
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +108,7 @@ func TestAnswersWithoutLogprobs(t *testing.T) {
 	a := &doc.Answers[0]
 	a.Compared = slices.DeleteFunc(a.Compared, func(c result.ComparedAnswers) bool { return c.Metric == "logprob_difference.mean" })
 	a.Reason = "answers of the head came without a log-probability for each token"
-	if err := judge.Judge(r.plan, doc, judge.Options{}); err != nil {
+	if err := judge.Judge(p, doc, judge.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]result.Verdict{"gate.same_answers": result.Pass, "gate.same_probabilities": result.Invalid}

@@ -1,20 +1,12 @@
-package session
+package session_test
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/place"
-	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/dataset"
-	"github.com/servegate/pipeline/steps/vllm"
 )
 
 // TestCapacityInVirtualTime rehearses examples/capacity: chunked prefill carries no less, a slower
@@ -59,49 +51,10 @@ func checkSearch(t *testing.T, r result.Run) {
 	}
 }
 
-// capacityExample is the example with values of its variables, and with changes to its workloads.
-func capacityExample(t *testing.T, change func(*steps.Workload), vars ...string) *Rehearsal {
+// capacityExample rehearses the example with values of its variables, and with changes to its workloads.
+func capacityExample(t *testing.T, change func(*steps.Workload), vars ...string) *session.Rehearsal {
 	t.Helper()
-	return rehearsalOf(t, readCapacityExample(t, vars...), change)
-}
-
-func readCapacityExample(t *testing.T, vars ...string) *config.Config {
-	t.Helper()
-	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind())...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opt := lang.Options{Paths: []string{"../../../examples/capacity/capacity.pipeline.hcl"}, Registry: registry,
-		Formats: reports.AllFormats().Names(), Env: func() []string { return nil }}
-	for _, v := range vars {
-		name, text, _ := strings.Cut(v, "=")
-		opt.Vars = append(opt.Vars, lang.VarArg{Name: name, Text: text, Origin: "test"})
-	}
-	cfg, diags := lang.Load(opt)
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	return cfg.Config
-}
-
-func rehearsalOf(t *testing.T, cfg *config.Config, change func(*steps.Workload)) *Rehearsal {
-	t.Helper()
-	for _, b := range cfg.Benchmarks {
-		for i := range b.Cells {
-			if change != nil {
-				change(&b.Cells[i].Workload)
-			}
-		}
-	}
-	p, diags := plan.Build(cfg, plan.Options{File: "capacity", Simulated: "process", TimeScale: 1})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, p, simulators, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return rehearse(t, eachWorkload(loadExample(t, "capacity", vars...), change))
 }
 
 // TestCapacityBeyondTheRange: an SLO that holds at the end of the range is a bound and no pass; one

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"flag"
@@ -89,12 +89,13 @@ func TestCapacityRates(t *testing.T) {
 // search two of the servers, the head slower.
 func (c carried) search(t *testing.T, repeats int, launchNoise float64, slowdown string) *result.Document {
 	t.Helper()
-	r := capacityExample(t, func(w *steps.Workload) {
+	cfg := loadExample(t, "capacity", "slowdown="+slowdown, fmt.Sprintf("repeats=%d", repeats))
+	eachWorkload(cfg, func(w *steps.Workload) {
 		w.Load.Requests, w.Load.Search.Min, w.Load.Search.Max = 1000, c.min, c.max
 		w.Dataset.InputMin, w.Dataset.InputMax = c.input, c.input
 		w.Dataset.OutputMin, w.Dataset.OutputMax = c.output, c.output
-	}, "slowdown="+slowdown, fmt.Sprintf("repeats=%d", repeats))
-	for _, s := range r.plan.Config.Servers {
+	})
+	for _, s := range cfg.Servers {
 		s.Spec.Simulate["launch_noise"] = launchNoise
 		for i := range s.Spec.Args {
 			if s.Spec.Args[i].Name == "enable_chunked_prefill" {
@@ -105,7 +106,7 @@ func (c carried) search(t *testing.T, repeats int, launchNoise float64, slowdown
 			s.Spec.Args = append(s.Spec.Args, steps.Arg{Name: "max_num_seqs", Value: c.seats})
 		}
 	}
-	doc, err := r.Run(8)
+	doc, err := rehearse(t, cfg).Run(8)
 	if err != nil {
 		t.Fatal(err)
 	}

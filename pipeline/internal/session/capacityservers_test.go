@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"encoding/json"
@@ -186,7 +186,7 @@ func round(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 func (o operated) draw(t *testing.T, one, other float64, draws int) (a, b []float64) {
 	t.Helper()
 	for seed := range draws {
-		cfg := readCapacityExample(t)
+		cfg := loadExample(t, "capacity")
 		only := cfg.Benchmarks[0]
 		cfg.Gates, only.RepeatMin, only.RepeatMax, only.Seed = nil, 1, 1, uint64(seed) // nothing is decided
 		for _, s := range cfg.Servers {
@@ -195,7 +195,7 @@ func (o operated) draw(t *testing.T, one, other float64, draws int) (a, b []floa
 		}
 		loads := []float64{one, other}
 		var search *capacity.Search
-		r := rehearsalOf(t, cfg, func(w *steps.Workload) {
+		r := rehearse(t, eachWorkload(cfg, func(w *steps.Workload) {
 			w.Load.Requests, w.Load.Search.SLO = 1000, o.slo
 			w.Dataset.InputMin, w.Dataset.InputMax, w.Dataset.OutputMin, w.Dataset.OutputMax = o.input[0], o.input[1], o.output[0], o.output[1]
 			var err error
@@ -203,7 +203,7 @@ func (o operated) draw(t *testing.T, one, other float64, draws int) (a, b []floa
 				t.Fatal(err)
 			}
 			w.Load, loads = w.Load.At(math.Exp(loads[0])), loads[1:]
-		})
+		}))
 		doc, err := r.Run(seed)
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"math"
@@ -20,9 +20,9 @@ func TestMeasures(t *testing.T) {
 		files, requests = max(*ofFiles, 5), 300
 	}
 	for drafts, verdict := range map[string]result.Verdict{"4": result.Pass, "5": result.Regression} {
-		r := rehearse(t, "measures/measures.pipeline.hcl", map[string]string{"drafts": drafts})
-		for i := range r.plan.Benchmarks[0].Cells {
-			r.plan.Benchmarks[0].Cells[i].Workload.Load.Requests = requests
+		r, p := rehearsePlan(t, loadExample(t, "measures", "drafts="+drafts))
+		for i := range p.Benchmarks[0].Cells {
+			p.Benchmarks[0].Cells[i].Workload.Load.Requests = requests
 		}
 		otherwise := 0
 		for seed := range files {

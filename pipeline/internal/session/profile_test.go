@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"context"
@@ -12,22 +12,19 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/simulate/model"
-	"github.com/servegate/pipeline/steps/vllm"
 )
 
 // exampleOfProfile carries examples/profile out in virtual time, with changes to its text.
-func exampleOfProfile(t *testing.T, changes ...string) Result {
+func exampleOfProfile(t *testing.T, changes ...string) session.Result {
 	t.Helper()
-	got, err := Run(context.Background(), optionsOfProfile(t, changes...))
+	got, err := session.Run(context.Background(), optionsOfProfile(t, changes...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +32,7 @@ func exampleOfProfile(t *testing.T, changes ...string) Result {
 }
 
 // optionsOfProfile plans examples/profile in virtual time, with changes to its text.
-func optionsOfProfile(t *testing.T, changes ...string) Options {
+func optionsOfProfile(t *testing.T, changes ...string) session.Options {
 	t.Helper()
 	text, err := os.ReadFile("../../../examples/profile/profile.pipeline.hcl")
 	if err != nil {
@@ -51,21 +48,12 @@ func optionsOfProfile(t *testing.T, changes ...string) Options {
 	if err := os.WriteFile(file, []byte(strings.NewReplacer(changes...).Replace(string(text))), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind())...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, diags := lang.Load(lang.Options{Paths: []string{file}, Registry: registry, Formats: reports.AllFormats().Names(),
-		Env: func() []string { return nil }})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	p, diags := plan.Build(cfg.Config, plan.Options{File: "profile", Simulated: plan.SimulateVirtual, TimeScale: 1})
+	p, diags := plan.Build(loadFile(t, file), plan.Options{File: "profile", Simulated: plan.SimulateVirtual, TimeScale: 1})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
 	now := time.Unix(1_800_000_000, 0)
-	return Options{
+	return session.Options{
 		Plan: p, Out: filepath.Join(t.TempDir(), "run"), Engines: simulators, Formats: reports.AllFormats(),
 		Places: []place.Kind{virtual.Kind()}, Self: "pipeline", Now: func() time.Time { return now }, Random: rand.Reader,
 	}
@@ -178,7 +166,7 @@ gate "decoding" {`}
 	evaluations := func(change ...string) (n int, p *result.Profile) {
 		opt := optionsOfProfile(t, slices.Concat(limit, change)...)
 		opt.Plan.Config.Late = countedAsserts{opt.Plan.Config.Late, &n}
-		got, err := Run(context.Background(), opt)
+		got, err := session.Run(context.Background(), opt)
 		if err != nil {
 			t.Fatal(err)
 		}

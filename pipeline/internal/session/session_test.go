@@ -2,14 +2,25 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/place"
+	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/vllm"
 )
 
 // published notes what a publisher is told.
@@ -23,6 +34,43 @@ func (p *published) Finish(context.Context, *result.Document) []string {
 func (p *published) Abort(_ context.Context, err error) []string {
 	p.told = append(p.told, "abort: "+err.Error())
 	return nil
+}
+
+// profileOptions plans examples/profile in virtual time, with changes to its text.
+func profileOptions(t *testing.T, changes ...string) Options {
+	t.Helper()
+	text, err := os.ReadFile("../../../examples/profile/profile.pipeline.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes = append(changes, "= 200", "= 32", "input_len  = 512", "input_len  = 32", "= 128", "= 64", "max = 8", "max = 4") // less to do
+	for i := 0; i < len(changes); i += 2 {
+		if !strings.Contains(string(text), changes[i]) {
+			t.Fatalf("the example has no %q", changes[i])
+		}
+	}
+	file := filepath.Join(t.TempDir(), "profile.pipeline.hcl")
+	if err := os.WriteFile(file, []byte(strings.NewReplacer(changes...).Replace(string(text))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind())...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, diags := lang.Load(lang.Options{Paths: []string{file}, Registry: registry, Formats: reports.AllFormats().Names(),
+		Env: func() []string { return nil }})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	p, diags := plan.Build(cfg.Config, plan.Options{File: "profile", Simulated: plan.SimulateVirtual, TimeScale: 1})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	now := time.Unix(1_800_000_000, 0)
+	return Options{
+		Plan: p, Out: filepath.Join(t.TempDir(), "run"), Engines: map[string]steps.Engine{"vllm": vllm.New()}, Formats: reports.AllFormats(),
+		Places: []place.Kind{virtual.Kind()}, Self: "pipeline", Now: func() time.Time { return now }, Random: rand.Reader,
+	}
 }
 
 // live carries out the steps of a run and returns the names of those that had something to do. The
@@ -65,7 +113,7 @@ func TestLifeOfARun(t *testing.T) {
 			"publish the start", "publish")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			opt := optionsOfProfile(t, tt.changes...)
+			opt := profileOptions(t, tt.changes...)
 			if tt.publish {
 				opt.Publisher = &published{}
 			}
@@ -95,7 +143,7 @@ func TestEachStepMayFail(t *testing.T) {
 	} {
 		t.Run(tt.broken, func(t *testing.T) {
 			pub := &published{}
-			opt := optionsOfProfile(t, `window   = "3s"`, `enabled  = false`)
+			opt := profileOptions(t, `window   = "3s"`, `enabled  = false`)
 			opt.Publisher = pub
 			s, names := live(t, t.Context(), opt, tt.broken)
 			if s.err == nil || s.err.Error() != tt.broken+" is broken" {
@@ -120,7 +168,7 @@ func (s *summaries) Handle(e event.Event) {
 
 // TestSummaryOfALostJournal: a run whose journal cannot be written ends as it says, and says once why.
 func TestSummaryOfALostJournal(t *testing.T) {
-	s := newSession(optionsOfProfile(t, `window   = "3s"`, `enabled  = false`))
+	s := newSession(profileOptions(t, `window   = "3s"`, `enabled  = false`))
 	told := &summaries{}
 	lose := step{name: "lose the journal", do: func(s *session, _ context.Context) error {
 		s.bus.Attach(told)
@@ -150,7 +198,7 @@ func (closed) Assign(place.Target, place.Process, []string) (place.Slot, error) 
 
 // TestAPlaceThatCannotBeOpened: the locks are given back, and what was measured is said to have failed.
 func TestAPlaceThatCannotBeOpened(t *testing.T) {
-	opt := optionsOfProfile(t)
+	opt := profileOptions(t)
 	opt.Plan.Simulated, opt.Publisher = "process", &published{}
 	opt.Places = []place.Kind{{
 		Name: "closed", Takes: func(place.Options, place.Process) bool { return true },
@@ -171,7 +219,7 @@ func TestAnInterruptedRunIsNotProfiled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupt"))
 	pub := &published{}
-	opt := optionsOfProfile(t)
+	opt := profileOptions(t)
 	opt.Publisher = pub
 	s, names := live(t, ctx, opt, "")
 	if s.err != nil || s.doc.Status != result.StatusInterrupted || slices.Contains(names, "find a regression") {

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"cmp"
@@ -10,43 +10,8 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/judge"
-	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/place"
-	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/dataset"
-	"github.com/servegate/pipeline/steps/vllm"
 )
-
-// rehearse makes a rehearsal of an example in virtual time.
-func rehearse(t *testing.T, example string, vars map[string]string) *Rehearsal {
-	t.Helper()
-	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind())...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := lang.Options{Paths: []string{"../../../examples/" + example}, Registry: registry, Formats: reports.AllFormats().Names(),
-		Env: func() []string { return nil }}
-	for name, text := range vars {
-		o.Vars = append(o.Vars, lang.VarArg{Name: name, Text: text, Origin: "test"})
-	}
-	cfg, diags := lang.Load(o)
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	p, diags := plan.Build(cfg.Config, plan.Options{File: example, Simulated: "process", TimeScale: 1})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, p, simulators, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
 
 var ofFiles = flag.Int("files", 0, "files that TestAcceptance simulates; what is promised was tried with 100")
 
@@ -65,10 +30,10 @@ func TestAcceptance(t *testing.T) {
 		accept    float64
 		regresses bool
 	}{{0.7, false}, {less, true}} {
-		r := rehearse(t, "speculation/speculation.pipeline.hcl", map[string]string{"acceptance": fmt.Sprintf("%g%%", 100*tt.accept)})
+		r, p := rehearsePlan(t, loadExample(t, "speculation", fmt.Sprintf("acceptance=%g%%", 100*tt.accept)))
 		if requests > 0 {
-			for i := range r.plan.Benchmarks[0].Cells {
-				r.plan.Benchmarks[0].Cells[i].Workload.Load.Requests = requests
+			for i := range p.Benchmarks[0].Cells {
+				p.Benchmarks[0].Cells[i].Workload.Load.Requests = requests
 			}
 		}
 		length := (1 - math.Pow(tt.accept, 5)) / (1 - tt.accept) // of four drafts and the model's token
@@ -106,9 +71,9 @@ func TestAcceptance(t *testing.T) {
 // TestCountedTruth: hit rates and energy of a rehearsal are what its requests and steps say.
 func TestCountedTruth(t *testing.T) {
 	const requests, prefix, input, output = 40, 128, 256, 16
-	r := rehearse(t, "speculation/speculation.pipeline.hcl", map[string]string{"repeats": "2"})
-	for i := range r.plan.Benchmarks[0].Cells {
-		w := &r.plan.Benchmarks[0].Cells[i].Workload
+	r, p := rehearsePlan(t, loadExample(t, "speculation", "repeats=2"))
+	for i := range p.Benchmarks[0].Cells {
+		w := &p.Benchmarks[0].Cells[i].Workload
 		w.Load.Requests, w.Dataset.PrefixLen, w.Dataset.OutputMin, w.Dataset.OutputMax = requests, prefix, output, output
 		w.Load.Rate = 1 // no two requests find an empty cache together
 	}

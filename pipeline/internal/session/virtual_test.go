@@ -1,21 +1,11 @@
-package session
+package session_test
 
 import (
 	"testing"
 
-	"github.com/servegate/pipeline/pipeline/internal/lang"
-	"github.com/servegate/pipeline/pipeline/internal/place"
-	"github.com/servegate/pipeline/pipeline/internal/place/virtual"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
-	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps"
-	"github.com/servegate/pipeline/steps/dataset"
-	"github.com/servegate/pipeline/steps/sglang"
-	"github.com/servegate/pipeline/steps/vllm"
 )
-
-const quickstart = "../../../examples/quickstart/quickstart.pipeline.hcl"
 
 // TestEqualSidesInVirtualTime runs the quickstart with two equal sides again and again, with
 // the simulator's model in virtual time behind the real plan, reduction and judgement.
@@ -101,36 +91,16 @@ func TestLooksInVirtualTime(t *testing.T) {
 }
 
 // quickstartRun rehearses the quickstart.
-type quickstartRun struct{ rehearsal *Rehearsal }
+type quickstartRun struct{ rehearsal *session.Rehearsal }
 
 func newRehearsed(t *testing.T, head string, least, most int) quickstartRun {
 	t.Helper()
-	registry, err := steps.NewRegistry(append(dataset.All().Blocks(), vllm.Kind(), sglang.Kind())...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, diags := lang.Load(lang.Options{
-		Paths: []string{quickstart}, Registry: registry, Formats: reports.AllFormats().Names(), Env: func() []string { return nil },
-		Vars: []lang.VarArg{{Name: "head", Text: head, Origin: "test"}},
-	})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
+	cfg := loadExample(t, "quickstart", "head="+head)
 	for _, b := range cfg.Benchmarks {
 		b.RepeatMin, b.RepeatMax = least, most
 	}
-	p, diags := plan.Build(cfg.Config, plan.Options{File: "quickstart", Simulated: "process", TimeScale: 1})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	r, err := NewRehearsal([]place.Kind{virtual.Kind()}, p, simulators, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return quickstartRun{r}
+	return quickstartRun{rehearse(t, cfg)}
 }
-
-var simulators = map[string]steps.Engine{"vllm": vllm.New(), "sglang": sglang.New()}
 
 // run carries the plan out once, with its own noise of launches and steps.
 func (v quickstartRun) run(t *testing.T, seed int) *result.Document {
