@@ -54,3 +54,25 @@ func TestCompareTellsOfFailures(t *testing.T) {
 		}
 	}
 }
+
+// TestCompareShowsEachTime: a time that both sides have in another statistic than the usual one is in the table, beside a usual
+// metric that alone has a row else.
+func TestCompareShowsEachTime(t *testing.T) {
+	side := func(shift float64) reports.Side {
+		return reports.Side{Doc: &result.Document{Benchmarks: []result.Benchmark{{Addr: "benchmark.x", Cells: []result.Cell{{
+			Hash: "h", Values: []result.AxisValue{{Name: "qps", Value: "4"}},
+			Runs: []result.Run{{Repeat: 1, Status: result.RunOK, Metrics: map[string]float64{
+				"output_throughput.mean": 185.5 + shift, "ttft.mean": 0.02 + shift, "aiperf_itl.mean": 0.005, "e2el.p50": 0.5, "e2el.mean": 0.6,
+			}}},
+		}}}}}}
+	}
+	var text bytes.Buffer
+	if err := reports.Compare(&text, []reports.Side{side(0), side(0.001)}, format("text"), reports.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for want, there := range map[string]bool{"TTFT mean": true, "ITL mean": true, "E2EL p50": true, "E2EL mean": false, "Output throughput": true} {
+		if strings.Contains(text.String(), want) != there {
+			t.Errorf("%s: want %v in\n%s", want, there, text.String())
+		}
+	}
+}

@@ -144,8 +144,8 @@ func (r comparedRow) changeText(side, against int, s humanize.Scale) string {
 }
 
 // comparedMetrics returns the first side's metrics that another side has too. These are the requested ones, else the
-// key metrics (or their counterparts from the tool of the results) and the declared ones. If only the success rate is
-// left, it returns all.
+// key metrics (or their counterparts from the tool of the results), one statistic of each time that has none of those,
+// and the declared ones. If only the success rate is left, it returns all.
 func comparedMetrics(o Options, c comparedCell) []metric.Metric {
 	declared := c.declared()
 	shared := func(id string) bool {
@@ -185,6 +185,14 @@ func comparedMetrics(o Options, c comparedCell) []metric.Metric {
 	}
 	measured := func(m metric.Metric) bool { return m.ID != successRate }
 	if slices.ContainsFunc(out, measured) {
+		for _, group := range []string{"ttft", "tpot", "itl", "e2el"} { // a time without the key statistics has another one
+			isShown := func(m metric.Metric) bool { return strings.HasPrefix(m.ID, group+".") || quantityOf(m.Group) == group }
+			for _, stat := range []string{"mean", "value", "p50", "p90", "p95", "p99"} {
+				if id := group + "." + stat; !slices.ContainsFunc(out, isShown) {
+					add(append(likeIDs(id), id)...)
+				}
+			}
+		}
 		return out
 	}
 	out = nil
@@ -197,6 +205,16 @@ const successRate = "success.rate"
 // hasLike reports whether values contain a metric or its counterpart from another load generator.
 func hasLike(values map[string]float64, id string) bool {
 	return slices.ContainsFunc(append(likeIDs(id), id), func(id string) bool { _, ok := values[id]; return ok })
+}
+
+// quantityOf returns the quantity of another load generator's group, "" for a group of the registry.
+func quantityOf(group string) string {
+	for _, g := range metric.Foreign() {
+		if g.Name == group {
+			return g.Quantity
+		}
+	}
+	return ""
 }
 
 // likeIDs returns the IDs under which other load generators report a metric of the registry.
