@@ -89,6 +89,15 @@ func (a *app) plan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, e
 	return p, a.report(cfg, diags)
 }
 
+// shownFile returns the name of a pipeline in reports: the paths, or the only file of the folder that they name.
+func shownFile(cfg *lang.Config, paths []string) string {
+	shown := cmp.Or(strings.Join(paths, " "), ".")
+	if files := cfg.Sources.Files; len(files) == 1 && filepath.Dir(files[0].Name) == filepath.Clean(shown) {
+		return files[0].Name
+	}
+	return shown
+}
+
 func (a *app) buildPlan(cfg *lang.Config, f planFlags, paths []string) (*plan.Plan, hcl.Diagnostics, error) {
 	switch {
 	case f.timeScale != 1 && f.simulate == "":
@@ -99,7 +108,7 @@ func (a *app) buildPlan(cfg *lang.Config, f planFlags, paths []string) (*plan.Pl
 		return nil, nil, errors.New("--time-scale must be from 1 to 1000")
 	}
 	p, diags := plan.Build(cfg.Config, plan.Options{
-		File: cmp.Or(strings.Join(paths, " "), "."), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate,
+		File: shownFile(cfg, paths), Only: f.only, Repeat: f.repeat, TimeScale: f.timeScale, Simulated: f.simulate,
 		Noise: f.noise, LaunchTime: f.launchTime, Calibration: f.calibration,
 		IgnoreNoise: f.ignoreNoise, RefuseIdentical: !f.allowIdentical, AnySimulation: f.anySimulation, Attempt: f.attempt,
 		Notes: append(leftOut(cfg), f.notes...),
