@@ -51,7 +51,9 @@ func (a *app) abCommand() *cobra.Command {
 			"the file; --write leaves it in this folder. HF_TOKEN of the environment is passed to servers that download models.",
 		Example: "  pipeline ab vllm/vllm-openai:v0.10.2 vllm/vllm-openai:v0.11.0 --model Qwen/Qwen2.5-7B-Instruct --rate 2,4\n" +
 			"  pipeline ab ./llama-server-old ./llama-server-new --model model.gguf --concurrency 4\n" +
-			"  pipeline ab vllm/vllm-openai:v0.11.0 --model Qwen/Qwen2.5-7B-Instruct --head-arg max_num_batched_tokens=2048",
+			"  pipeline ab vllm/vllm-openai:v0.11.0 --model Qwen/Qwen2.5-7B-Instruct --head-arg max_num_batched_tokens=2048\n" +
+			"  pipeline ab http://10.0.0.5:8000 http://10.0.0.6:8000 --model Qwen/Qwen2.5-7B-Instruct\n" +
+			"  pipeline ab HEAD~1 HEAD --build 'make server' --executable bin/llama-server --model model.gguf",
 		Args: cobra.RangeArgs(1, 2),
 	}
 	fl := cmd.Flags()
