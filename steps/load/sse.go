@@ -10,7 +10,7 @@ const maxEvent = 16 << 20
 
 var errEventTooLong = errors.New("a stream event of more than 16 MiB")
 
-// sse splits a byte stream into server-sent events (WHATWG HTML, section 9.2, with line ends \n and \r\n).
+// sse splits a byte stream into server-sent events (WHATWG HTML, section 9.2).
 // Bytes may be split at any position, also inside a rune: sse does not decode. Events within one read are
 // passed on without a copy.
 //
@@ -22,6 +22,8 @@ type sse struct {
 	emit func(data []byte, isError bool, at int64)
 
 	carry   []byte // an incomplete line
+	begun   bool   // the first line is over, which may have a byte order mark
+	afterCR bool   // a \n that follows belongs to the line end before it
 	data    []byte // data of the event so far
 	owned   []byte // backing of data if it was copied
 	at      int64
@@ -33,16 +35,23 @@ type sse struct {
 // feed consumes one read.
 func (p *sse) feed(b []byte, at int64) error {
 	for len(b) > 0 {
-		nl := bytes.IndexByte(b, '\n')
-		if nl < 0 {
+		if p.afterCR {
+			if p.afterCR = false; b[0] == '\n' {
+				b = b[1:]
+				continue
+			}
+		}
+		end := lineEnd(b)
+		if end < 0 {
 			if len(p.carry)+len(b) > maxEvent {
 				return errEventTooLong
 			}
 			p.carry = append(p.carry, b...)
 			break
 		}
-		line := b[:nl]
-		b = b[nl+1:]
+		line := b[:end]
+		p.afterCR = b[end] == '\r'
+		b = b[end+1:]
 		if len(p.carry) > 0 {
 			if len(p.carry)+len(line) > maxEvent {
 				return errEventTooLong
@@ -63,6 +72,18 @@ func (p *sse) feed(b []byte, at int64) error {
 	return nil
 }
 
+// lineEnd returns the index of the first \n or \r, -1 if there is none.
+func lineEnd(b []byte) int {
+	nl := bytes.IndexByte(b, '\n')
+	if nl < 0 {
+		return bytes.IndexByte(b, '\r')
+	}
+	if cr := bytes.IndexByte(b[:nl], '\r'); cr >= 0 {
+		return cr
+	}
+	return nl
+}
+
 // own copies pending data out of buffers that are about to be reused.
 func (p *sse) own() {
 	if p.pending && (len(p.data) > 0 && (len(p.owned) == 0 || &p.data[0] != &p.owned[0])) {
@@ -72,7 +93,10 @@ func (p *sse) own() {
 }
 
 func (p *sse) line(line []byte, at int64) error {
-	line = bytes.TrimSuffix(line, []byte("\r"))
+	if !p.begun {
+		p.begun = true
+		line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	}
 	if len(line) == 0 {
 		p.dispatch()
 		return nil
