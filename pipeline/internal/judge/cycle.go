@@ -18,26 +18,15 @@ func (c *collector) warnOfCycle() {
 	var clearest gates.Cycle
 	var of metric.Metric
 	searched := 0
-	for i, g := range c.plan.Gates {
-		if g.BaselineKind != result.BaselinePaired {
-			continue
+	c.eachPaired(func(d *result.Decision, m metric.Metric, base, head *result.Cell) {
+		found, ok := gates.FindCycle(timesOf(m, base, head))
+		if !ok {
+			return
 		}
-		decisions := c.doc.Gates[i].Decisions
-		for j := range decisions {
-			d := &decisions[j]
-			m, ok := c.doc.Metric(d.Metric)
-			if !ok || d.Kind == result.KindSuccess {
-				continue
-			}
-			found, ok := gates.FindCycle(timesOf(m, c.cells[key(g.Benchmark, d.BaseCell)], c.cells[key(g.Benchmark, d.Cell)]))
-			if !ok {
-				continue
-			}
-			if searched++; at == nil || found.P < clearest.P {
-				at, clearest, of = d, found, m
-			}
+		if searched++; at == nil || found.P < clearest.P {
+			at, clearest, of = d, found, m
 		}
-	}
+	})
 	if at == nil || clearest.P*float64(searched) > gates.CycleLevel {
 		return
 	}
@@ -49,6 +38,22 @@ func (c *collector) warnOfCycle() {
 		"a neighbour that follows a clock. The order of the sides is drawn, so that this is noise, and more repeats "+
 		"are needed with it than without",
 		swing, humanize.Duration(time.Duration(clearest.Period*float64(time.Second)))))
+}
+
+// eachPaired calls do with each decision on a metric of two cells that are paired.
+func (c *collector) eachPaired(do func(d *result.Decision, m metric.Metric, base, head *result.Cell)) {
+	for i, g := range c.plan.Gates {
+		if g.BaselineKind != result.BaselinePaired {
+			continue
+		}
+		decisions := c.doc.Gates[i].Decisions
+		for j := range decisions {
+			d := &decisions[j]
+			if m, ok := c.doc.Metric(d.Metric); ok && d.Kind != result.KindSuccess {
+				do(d, m, c.cells[key(g.Benchmark, d.BaseCell)], c.cells[key(g.Benchmark, d.Cell)])
+			}
+		}
+	}
 }
 
 // timesOf returns when the runs of cells began, on which side and machine they were, and their values on the scale of

@@ -52,6 +52,7 @@ func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
 	withholdAll(doc.Gates)
 	c.warnOfTransport()
 	c.warnOfCycle()
+	c.warnOfOrder()
 	c.nameUnwatched()
 	for i := range doc.Gates {
 		doc.Gates[i].Verdict = worst(&doc.Gates[i])

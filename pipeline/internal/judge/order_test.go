@@ -1,0 +1,63 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/servegate/pipeline/gates"
+)
+
+// TestSecondOfEachRepeat: where the side that runs second is always faster, the decision says that launches are not
+// independent; where one side is, it does not.
+func TestSecondOfEachRepeat(t *testing.T) {
+	for name, tt := range map[string]struct {
+		second, head float64 // factors
+		repeats      int
+		alternate    bool
+		timed        bool
+		want         bool
+	}{
+		"a cache on a disk":          {0.1, 1, 6, true, true, true},
+		"beside a faster head":       {0.1, 0.5, 6, true, true, true},
+		"a warm machine":             {1.2, 1, 6, true, true, true},
+		"a faster head":              {1, 0.1, 6, true, true, false},
+		"nothing":                    {1, 1, 6, true, true, false},
+		"the head is always second":  {0.1, 1, 6, false, true, false},
+		"times unknown":              {0.1, 1, 6, true, false, false},
+		"one repeat in other order":  {0.1, 1, 3, true, true, false},
+		"less than anybody looks at": {0.97, 1, 6, true, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession()
+			s.plan.Benchmarks[0].RepeatMax, s.plan.Looks = tt.repeats, gates.Looks{tt.repeats}
+			for cell := range 2 {
+				s.doc.Benchmarks[0].Cells[cell].Runs = nil
+			}
+			for k := range 2 * tt.repeats {
+				repeat, cell := k/2+1, k%2
+				if tt.alternate && repeat%2 == 0 {
+					cell = 1 - cell
+				}
+				value := 0.1 * (1 + 0.002*float64(k*k%5))
+				if k%2 == 1 {
+					value *= tt.second
+				}
+				if cell == 1 {
+					value *= tt.head
+				}
+				r := run(repeat, value)
+				if tt.timed {
+					r.At = 30 + 900*float64(k)
+				}
+				s.add(cell, r)
+			}
+			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+				t.Fatal(err)
+			}
+			warnings := strings.Join(s.doc.Gates[0].Decisions[0].Warnings, "; ")
+			if got := strings.Contains(warnings, "whichever side it is"); got != tt.want {
+				t.Errorf("warnings: %q, want one on the order: %v", warnings, tt.want)
+			}
+		})
+	}
+}
