@@ -20,7 +20,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[VoidCause](): texts(VoidClock, VoidClient, VoidGeneratorLost, VoidMachine, VoidCounters,
 		VoidIncomplete, VoidSuspended),
 	reflect.TypeFor[DifferentRequests](): texts(OtherPrompts, OtherUsage, OtherLengths, OtherTexts, RepeatedAnswers, MovedAnswers, OtherEvents,
-		OtherFinish, BlankTokens, OtherBeginnings, LateEnds, OtherWarmup, OtherReasoning),
+		OtherFinish, BlankTokens, OtherBeginnings, LateEnds, OtherWarmup, OtherReasoning, GatheredEvents, OtherConnections),
 	reflect.TypeFor[AnswerForm]():       texts(AnswersStreamed, AnswersStreamedAndWhole),
 	reflect.TypeFor[DecisionKind]():     texts(KindMetric, KindSuccess, KindAssert),
 	reflect.TypeFor[BaselineKind]():     texts(BaselinePaired, BaselineFile, BaselineStored),
@@ -123,19 +123,21 @@ type DifferentRequests string
 
 // The differences of requests.
 const (
-	OtherPrompts    DifferentRequests = "prompt_tokens"    // tokens of a prompt
-	OtherUsage      DifferentRequests = "usage"            // tokens that a server does not report
-	OtherLengths    DifferentRequests = "output_tokens"    // tokens of an answer
-	OtherTexts      DifferentRequests = "characters"       // characters of a token
-	RepeatedAnswers DifferentRequests = "repeated_answers" // one answer to several prompts
-	MovedAnswers    DifferentRequests = "moved_answers"    // an answer to another prompt
-	OtherEvents     DifferentRequests = "events"           // tokens of an event
-	OtherFinish     DifferentRequests = "finish"           // answers that ended at their length limit
-	BlankTokens     DifferentRequests = "blank"            // a first token without text
-	LateEnds        DifferentRequests = "late_ends"        // time from the last token to the end of the response
-	OtherReasoning  DifferentRequests = "reasoning"        // share of an answer that is reasoning
-	OtherWarmup     DifferentRequests = "warmup"           // failures or times of the requests before the measured ones
-	OtherBeginnings DifferentRequests = "beginnings"       // first words of greedy answers
+	OtherPrompts     DifferentRequests = "prompt_tokens"    // tokens of a prompt
+	OtherUsage       DifferentRequests = "usage"            // tokens that a server does not report
+	OtherLengths     DifferentRequests = "output_tokens"    // tokens of an answer
+	OtherTexts       DifferentRequests = "characters"       // characters of a token
+	RepeatedAnswers  DifferentRequests = "repeated_answers" // one answer to several prompts
+	MovedAnswers     DifferentRequests = "moved_answers"    // an answer to another prompt
+	OtherEvents      DifferentRequests = "events"           // tokens of an event
+	OtherFinish      DifferentRequests = "finish"           // answers that ended at their length limit
+	BlankTokens      DifferentRequests = "blank"            // a first token without text
+	LateEnds         DifferentRequests = "late_ends"        // time from the last token to the end of the response
+	OtherReasoning   DifferentRequests = "reasoning"        // share of an answer that is reasoning
+	GatheredEvents   DifferentRequests = "gathered"         // events that arrive together
+	OtherConnections DifferentRequests = "connections"      // connections of a request
+	OtherWarmup      DifferentRequests = "warmup"           // failures or times of the requests before the measured ones
+	OtherBeginnings  DifferentRequests = "beginnings"       // first words of greedy answers
 )
 
 // DecisionKind is the subject of a decision.

@@ -6,7 +6,10 @@ type RunRequests struct {
 	PromptTokens int `json:"prompt_tokens"` // by the server's usage
 	OutputTokens int `json:"output_tokens"` // by the server's usage
 	Events       int `json:"events"`        // stream events with tokens
-	// Characters that are visible, in all answers; absent if the texts are unknown.
+	// Gathered counts the events that arrived at the time of an earlier one of their answer.
+	Gathered int `json:"gathered,omitempty" bounds:"0,"`
+	// Characters that are visible, in all answers, or the numbers of vectors and rankings; absent if
+	// the answers are unknown.
 	Characters int `json:"characters,omitempty"`
 	// Reasoning is the number of those that servers sent as reasoning.
 	Reasoning int `json:"reasoning,omitempty" bounds:"0,"`
@@ -67,7 +70,7 @@ type RequestDifference struct {
 	// Repeat is the first repeat that shows the difference.
 	Repeat int `json:"repeat"`
 	// Base and Head are the two values: tokens of a request, characters of a token, tokens of an
-	// event, seconds, or a share of the requests.
+	// event, connections of a request, seconds, or a share of requests, events or characters.
 	Base float64 `json:"base"`
 	Head float64 `json:"head"`
 	Text string  `json:"text"` // in words

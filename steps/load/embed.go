@@ -1,6 +1,8 @@
 package load
 
 import (
+	"bytes"
+	"encoding/base64"
 	"fmt"
 
 	"github.com/servegate/pipeline/steps/jsonscan"
@@ -68,15 +70,34 @@ func (e *pooled) classify(resp *response, err error, cancelled bool) (record.Fai
 	if a.prompt > 0 {
 		e.rec.PromptTokens = a.prompt
 	}
+	e.rec.Text = &record.Text{Chars: a.size, Sum: a.sum}
 	e.rec.Events = []record.Event{{At: toModel(resp.last, e.scale)}}
 	return "", ""
 }
 
 // pooledAnswer holds the figures of an answer without tokens.
 type pooledAnswer struct {
-	values  int // vectors that are not empty, or scores
-	prompt  int // tokens, -1 if not reported
+	values  int    // vectors that are not empty, or scores
+	size    int    // numbers of the vectors, or scores
+	sum     uint32 // of all numbers as they were written
+	prompt  int    // tokens, -1 if not reported
 	failure []byte
+}
+
+// add adds the raw value of n numbers.
+func (a *pooledAnswer) add(raw []byte, n int) {
+	a.size += n
+	for _, c := range raw {
+		a.sum = (a.sum ^ uint32(c)) * fnvPrime
+	}
+}
+
+// numbers returns how many numbers a vector has: a list of them, or 32-bit floats in base64.
+func numbers(raw []byte) int {
+	if raw[0] == '"' {
+		return base64.StdEncoding.DecodedLen(len(raw)-2) / 4
+	}
+	return bytes.Count(raw, []byte(",")) + 1
 }
 
 // scanEmbeddings reads an answer without decoding its numbers, of which there are thousands. ok is false for
@@ -92,8 +113,10 @@ func scanEmbeddings(data []byte) (a pooledAnswer, ok bool) {
 		case "data":
 			for range s.Array {
 				for field := range s.Object {
-					if s.Filled() && string(field) == "embedding" {
+					raw := s.Skip()
+					if vector := jsonscan.Of(raw); string(field) == "embedding" && vector.Filled() {
 						a.values++
+						a.add(raw, numbers(raw))
 					}
 				}
 			}
@@ -118,6 +141,8 @@ func scanRanking(data []byte) (a pooledAnswer, ok bool) {
 			for field := range s.Object {
 				if name := string(field); name == "relevance_score" || name == "score" {
 					a.values++
+					a.add(s.Skip(), 1)
+					continue
 				}
 				s.Skip()
 			}

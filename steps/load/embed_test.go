@@ -25,7 +25,7 @@ func TestEmbeddings(t *testing.T) {
 		text   string
 	}{
 		{"healthy", whole("200 OK", "application/json", vectorAnswer), "", ""},
-		{"base64", whole("200 OK", "application/json", `{"data":[{"embedding":"AAAA"}]}`), "", ""},
+		{"base64", whole("200 OK", "application/json", `{"data":[{"embedding":"AACAPw=="}]}`), "", ""},
 		{"in pieces", func(w net.Conn, _ string, _ map[string]any) bool {
 			_, _ = io.WriteString(w, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
 			for b := range slices.Chunk([]byte(vectorAnswer), 7) {
@@ -70,6 +70,9 @@ func TestEmbeddings(t *testing.T) {
 			_, late := m["e2el.p50"]
 			if _, first := m["ttft.p50"]; first || late != (tt.want == "") {
 				t.Errorf("metrics %v", m)
+			}
+			if tt.want == "" && (r.Text == nil || r.Text.Chars != 3 && tt.name != "base64" || r.Text.Chars != 1 && tt.name == "base64") {
+				t.Errorf("text %+v", r.Text)
 			}
 			if tt.want == "" && (r.PromptTokens != 8 || r.WantTokens != 0 || len(r.Events) != 1 || r.Events[0].At != r.Done || r.Done <= r.Sent) {
 				t.Errorf("%+v", r)

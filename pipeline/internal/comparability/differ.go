@@ -123,6 +123,8 @@ func CompareRequests(benchmark string, base, head *result.Cell) (result.Compared
 	add(all.events())
 	add(all.finish())
 	add(all.blank())
+	add(gathered(pairs))
+	add(connections(pairs))
 	add(lateEnds(pairs))
 	add(warmupFailures(pairs))
 	add(warmupTimes(pairs))
@@ -304,7 +306,7 @@ func (p *runPair) lengths() (d result.RequestDifference, differs bool) {
 	counts := func(r request) bool { return r.output > 0 }
 	if !slices.ContainsFunc(p.base, counts) && !slices.ContainsFunc(p.head, counts) {
 		use, of = func(b, h request) bool { return b.known && h.known }, func(r request) float64 { return float64(r.chars) }
-		text = "characters of text per answer: base %.4g, head %.4g"
+		text = "characters of text, or numbers, per answer: base %.4g, head %.4g"
 	}
 	if d.Base, d.Head, differs = p.ratio(use, of, one, otherLengths, true); !differs {
 		prompts := *p

@@ -20,6 +20,9 @@ const (
 	otherTail, otherWarmup = 2, 1.5
 	// leastPairs is the smallest number of pairs of runs that must all show a difference of times.
 	leastPairs = 3
+	// otherGathered is the difference of the shares of events that come together which is reported: a busy machine moves
+	// both shares. otherConnections is that of connections per request.
+	otherGathered, otherConnections = 0.25, 0.25
 	// meanE2EL is the metric that the times are compared with.
 	meanE2EL = "e2el.mean"
 )
@@ -55,6 +58,35 @@ func lateEnds(pairs []runPair) (d result.RequestDifference, differs bool) {
 	difference := math.Abs(d.Head - d.Base)
 	return d, difference >= max(leastTail, tailShare*(base+head)/2) && max(d.Base, d.Head) >= otherTail*min(d.Base, d.Head) &&
 		agree(pairs, rise(tail))
+}
+
+// gathered reports if one side sends more of its events together. A reader sees them at once, though each token takes as
+// long as before in the mean.
+func gathered(pairs []runPair) (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.GatheredEvents, Repeat: pairs[0].Repeat, Shown: true}
+	share := func(r result.Run) float64 { return float64(r.Requests.Gathered) / float64(max(r.Requests.Events, 1)) }
+	d.Base, d.Head = means(pairs, share)
+	d.Text = fmt.Sprintf("stream events that arrived together with an earlier one: base %.0f %%, head %.0f %%; a reader waits for them, "+
+		"which the mean time per token does not show", 100*d.Base, 100*d.Head)
+	return d, math.Abs(d.Head-d.Base) > otherGathered && agree(pairs, rise(share))
+}
+
+// connections reports if requests of one side need more connections. Under a load with a rate they are opened before a
+// request is due, so that no latency has the time that they take.
+func connections(pairs []runPair) (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.OtherConnections, Repeat: pairs[0].Repeat, Shown: true}
+	perRequest := func(r result.Run) float64 {
+		dials, _ := r.Audit["dials"].(float64)
+		sent := r.Sent
+		if w := r.Requests.Warmup; w != nil {
+			sent += w.Sent
+		}
+		return dials / float64(max(sent, 1))
+	}
+	d.Base, d.Head = means(pairs, perRequest)
+	d.Text = fmt.Sprintf("connections per request: base %.2g, head %.2g; a load with a rate opens them before a request is due, so that no "+
+		"latency has the time that they take", d.Base, d.Head)
+	return d, min(d.Base, d.Head) > 0 && math.Abs(d.Head-d.Base) > otherConnections && agree(pairs, rise(perRequest))
 }
 
 // warmupFailures reports if more requests of the warm-up fail on one side.

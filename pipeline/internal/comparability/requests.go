@@ -53,6 +53,7 @@ func CollectRequests(requests, warmup record.List) *result.RunRequests {
 			out.OutputTokens += one.output
 			out.Events += one.events
 			out.Characters += one.chars
+			out.Gathered += gatheredOf(r)
 			if r.Text != nil {
 				out.Reasoning += r.Text.Reasoning
 			}
@@ -78,6 +79,16 @@ func CollectRequests(requests, warmup record.List) *result.RunRequests {
 	out.Tail = tail / float64(max(tails, 1))
 	out.Digest = base64.StdEncoding.EncodeToString(digest)
 	return out
+}
+
+// gatheredOf counts the events that arrived at the time of the one before.
+func gatheredOf(r *record.Request) (n int) {
+	for i := 1; i < len(r.Events); i++ {
+		if r.Events[i].At == r.Events[i-1].At {
+			n++
+		}
+	}
+	return n
 }
 
 func requestOf(r *record.Request) request {

@@ -348,3 +348,39 @@ func TestCannedAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestVectors: embeddings and rankings have no tokens. A head that returns one for all prompts, or a shorter one, does other
+// work; other numerics are no difference.
+func TestVectors(t *testing.T) {
+	of := func(size int, sum func(i int) uint32) *result.Cell {
+		return cell("0", 3, func(int) (out []record.Request) {
+			for i := range 40 {
+				out = append(out, record.Request{Index: i, PromptTokens: 64, Asked: uint32(1000 + i), Events: make([]record.Event, 1),
+					Text: &record.Text{Chars: size, Sum: sum(i)}})
+			}
+			return out
+		})
+	}
+	own := func(i int) uint32 { return uint32(7 * i) }
+	for name, tt := range map[string]struct {
+		head *result.Cell
+		want []result.DifferentRequests
+	}{
+		"the same":           {of(64, own), nil},
+		"other numerics":     {of(64, func(i int) uint32 { return uint32(11*i + 5) }), nil},
+		"one for all":        {of(64, func(int) uint32 { return 3 }), []result.DifferentRequests{result.RepeatedAnswers}},
+		"each fourth cached": {of(64, func(i int) uint32 { return own(i - i%4/3) }), []result.DifferentRequests{result.RepeatedAnswers}},
+		"half as long":       {of(32, own), []result.DifferentRequests{result.OtherLengths}},
+	} {
+		got, _ := CompareRequests("benchmark.b", of(64, own), tt.head)
+		var found []result.DifferentRequests
+		for _, d := range got.Differences {
+			if found = append(found, d.What); d.Shown {
+				t.Errorf("%s: it does not decide: %+v", name, d)
+			}
+		}
+		if !slices.Equal(found, tt.want) {
+			t.Errorf("%s: %+v, want %v", name, got.Differences, tt.want)
+		}
+	}
+}
