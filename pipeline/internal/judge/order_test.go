@@ -1,10 +1,11 @@
-package judge
+package judge_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/judge"
 )
 
 // TestSecondOfEachRepeat: where the side that runs second is always faster, the decision says that launches are not
@@ -51,7 +52,7 @@ func TestSecondOfEachRepeat(t *testing.T) {
 				}
 				s.add(cell, r)
 			}
-			if err := Judge(s.plan, s.doc, Options{}); err != nil {
+			if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			warnings := strings.Join(s.doc.Gates[0].Decisions[0].Warnings, "; ")
