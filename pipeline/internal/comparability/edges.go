@@ -15,8 +15,8 @@ import (
 const (
 	// leastTail is the smallest difference of tails that is reported, in seconds and as a share of the mean E2EL.
 	leastTail, tailShare = 0.001, 0.02
-	// otherTail is the smallest reported ratio of tails. otherWarmup is the smallest reported ratio of the warm-up's times,
-	// divided by the ratio of the measured times.
+	// otherTail is the smallest reported ratio of tails. otherWarmup is that of the warm-up's times, also if divided by the
+	// ratio of the measured times.
 	otherTail, otherWarmup = 2, 1.5
 	// leastPairs is the smallest number of pairs of runs that must all show a difference of times.
 	leastPairs = 3
@@ -117,11 +117,12 @@ func warmupTimes(pairs []runPair) (d result.RequestDifference, differs bool) {
 		if b.Requests.Warmup == nil || h.Requests.Warmup == nil {
 			return 0
 		}
-		v := math.Log(h.Requests.Warmup.Mean / b.Requests.Warmup.Mean / (h.Metrics[meanE2EL] / b.Metrics[meanE2EL]))
-		if math.IsNaN(v) || math.IsInf(v, 0) || math.Abs(v) < math.Log(otherWarmup) {
+		v := math.Log(h.Requests.Warmup.Mean / b.Requests.Warmup.Mean)
+		beyond, least := v-math.Log(h.Metrics[meanE2EL]/b.Metrics[meanE2EL]), math.Log(otherWarmup)
+		if math.IsInf(v, 0) || math.IsInf(beyond, 0) || !(min(v, beyond) >= least || max(v, beyond) <= -least) {
 			return 0
 		}
-		return v
+		return beyond
 	}
 	if !agree(pairs, ratio) {
 		return d, false

@@ -79,6 +79,7 @@ func TestEdgesOfRuns(t *testing.T) {
 	}{
 		"the same":                     {honest, 0, 0, 10, nil},
 		"slower in all":                {times{honest.tail, 150 * ms, 150 * ms}, 0, 0, 10, nil},
+		"slower in the measured ones":  {times{honest.tail, 100 * ms, 300 * ms}, 0, 0, 10, nil},
 		"ends later":                   {times{150 * ms, honest.warm, honest.answer}, 0, 0, 10, []result.DifferentRequests{result.LateEnds}},
 		"a tail of half a millisecond": {times{ms / 2, honest.warm, honest.answer}, 0, 0, 10, nil},
 		"slow first requests":          {times{honest.tail, 700 * ms, honest.answer}, 0, 0, 10, []result.DifferentRequests{result.OtherWarmup}},
