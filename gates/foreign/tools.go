@@ -42,7 +42,7 @@ var tools = []Tool{
 	},
 	// benchmarks.json (version 2), with one result for each benchmark. Statistics are those of the successful requests.
 	{
-		Name: "guidellm", Releases: "0.8.1", Command: `guidellm\s+(?:benchmark|run)`,
+		Name: "guidellm", Releases: "0.8.1", Command: `guidellm\s+(?:benchmark|run)`, Title: "Server Throughput Statistics",
 		Bulk: []string{"benchmarks/*/requests"},
 		Shapes: []Shape{{
 			Keys: []string{"benchmarks metadata", "benchmarks args"}, Each: "benchmarks",

@@ -84,6 +84,15 @@ func (b *openBlock) isBlock() bool {
 	return figures >= enough
 }
 
+// labels returns the labels of a block in order: blocks of one tool with the same labels are whole.
+func (b *openBlock) labels() []string {
+	out := make([]string, len(b.entries))
+	for i, e := range b.entries {
+		out[i] = e.label
+	}
+	return out
+}
+
 // figure returns the figure of an entry, whose unit may follow its value.
 func (e entry) figure() (figure, bool) {
 	label, _ := unitInValue(e.label, e.value)

@@ -85,6 +85,9 @@ func figureOf(label string) (figure, bool) {
 	}
 	group := latencyNames[m[2]]
 	if rateUnits[unit] != "" {
+		if f, known := singles[m[2]]; known && canonicalStat(m[1]) == "mean" {
+			return f.withUnit(unit)
+		}
 		return throughputOf(words, unit)
 	}
 	if group == "" && ok && unit != "" {

@@ -307,6 +307,7 @@ func TestNoResultSaysWhy(t *testing.T) {
 		{"x.log", "Throughput: 20.1\n", "what it counts"},
 		{"x.csv", "Mean TTFT,P99 TTFT\n20.1,30\n", "unit of time"},
 		{"x.json", `{"my_ttft": 3}`, "my_ttft"},
+		{"x.log", "ℹ Server Throughput Statistics (All Requests)\n| Benchmark | Requests ||\n", "a table that guidellm prints is not read"},
 		{"x.yaml", "metrics:\n  latency: {}\nscenario:\n  a: 1\nversion: '0.7'\n", "only 0.2 is read"},
 	} {
 		_, err := convert.Read(strings.NewReader(tt.text), tt.name, convert.ReadOptions{})

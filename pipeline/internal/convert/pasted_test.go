@@ -61,6 +61,14 @@ func TestPastedResults(t *testing.T) {
 			of("column=Jun 1-8 average", values{"ttft.mean": 0.0727659}), of("column=Updated baseline", values{"e2el.mean": 4.3827211}),
 			of("config=qwen3_omni_vllm_text / random / c=4 / prompts=16", values{"ttft.mean": 0.3}), of("", nil), of("", nil),
 		},
+		"llama-bench.md": {
+			of("test=pp64;n_batch=64;type_k=q8_0;model=qwen3 8B Q1_0", values{"token_throughput.value": 1053.91}),
+			of("test=tg128", values{"token_throughput.value": 105.84}),
+		},
+		"load-test.txt": {
+			of("", values{"request_throughput.mean": 5.459, "e2el.mean": 0.182445, "e2el.p90": 0.183, "output_throughput.mean": 21.834}),
+			of("", values{"request_throughput.mean": 20.196, "e2el.p90": 0.249, "input_throughput.mean": 121.179}),
+		},
 		"moss.md": {
 			of("column=vanilla;max_concurrency=2", values{"request_throughput.mean": 0.817}),
 			of("column=perf;max_concurrency=2", values{"request_throughput.mean": 2.256}),

@@ -149,7 +149,7 @@ func (t *textReader) closeTable() {
 	case len(sides) > 1:
 		table.ditto(t)
 		t.bySide(table, columns, sides)
-	case areFigures(statsApart(table.header, first)):
+	case areFigures(statsApart(table.header, first)) || isMeasured(table.header, first):
 		table.ditto(t)
 		for _, row := range table.rows {
 			t.tableRun(table.header, row)
@@ -404,6 +404,14 @@ func areFigures(labels, values []string) bool {
 		}
 	}
 	return figures >= 2 && measured
+}
+
+// isMeasured reports whether a row has one figure with a spread, as llama-bench prints it: "1053.91 ± 45.72".
+func isMeasured(header, cells []string) bool {
+	return slices.ContainsFunc(header[:min(len(header), len(cells))], func(h string) bool {
+		f, ok := figureOf(h)
+		return ok && (f.kind == latency || f.kind == rate) && spread.MatchString(cells[slices.Index(header, h)])
+	})
 }
 
 // tableRun makes a run of a row of a table with one result a row.

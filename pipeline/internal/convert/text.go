@@ -99,6 +99,7 @@ type textReader struct {
 	fence    int        // line of the last fence
 	report   []string   // lines of a YAML report in a fence
 	page     *pageTable // of HTML
+	previous []string   // labels of the last block
 	caption  string     // the last line that may name the next result, see captionOf
 	titled   string     // tool of the last title
 	near     []string   // why something that looks like a result is none
@@ -145,6 +146,9 @@ func whyNot(label, value string) string {
 
 // noResult returns an error for a text without a result if something in it looks like one.
 func (t *textReader) noResult() error {
+	if len(t.runs) == 0 && t.titled != "" {
+		t.near = append(t.near, "a table that "+t.titled+" prints is not read: import the file that it writes")
+	}
 	if len(t.runs) > 0 || len(t.near) == 0 {
 		return nil
 	}
@@ -448,7 +452,7 @@ func (t *textReader) closeBlock(why string) {
 		if len(t.near) < maxNear {
 			t.near = append(t.near, fmt.Sprintf("line %d: %d figures without the lines around a block: 4 are needed", b.line, len(b.entries)))
 		}
-	case b.inside && b.succeeded() < 0:
+	case b.inside && b.succeeded() < 0 && !slices.Equal(b.labels(), t.previous):
 		t.failAt(b.line, "this block begins inside another one and has no number of requests: two logs are mixed, or one is cut; give each a "+
 			"file of its own")
 	default:
@@ -460,7 +464,7 @@ func (t *textReader) closeBlock(why string) {
 		t.runs = append(t.runs, *run)
 		t.around.next()
 		t.engine.forget()
-		t.caption = ""
+		t.caption, t.previous = "", b.labels()
 	}
 }
 
