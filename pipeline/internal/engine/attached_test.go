@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -40,8 +41,8 @@ func TestAttachedServerIsNotWaitedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSession(t, makePlan(t, []string{base, head}, []float64{2}, 4))
-				s.o.Target = func(addr string, _ config.Outputs) (TargetSpec, error) {
-					return single(Member{
+				s.o.Target = func(addr string, _ config.Outputs) (engine.TargetSpec, error) {
+					return single(engine.Member{
 						Name: addr, Role: result.RoleServer, Engine: answering{fakeEngine{s.w}, tt.err}, Launcher: fakeLauncher{s.w, addr},
 						Spec: steps.ServerSpec{Addr: addr, URL: "http://127.0.0.1:1", Ready: steps.Readiness{Timeout: tt.set}},
 					}), nil

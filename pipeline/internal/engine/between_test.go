@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
 )
@@ -29,7 +30,7 @@ func TestNothingWaitsBetweenRuns(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := makePlan(t, []string{base, head}, []float64{1, 2, 4}, 2)
 			s := newSession(t, p)
-			s.o.Target = func(addr string, o config.Outputs) (TargetSpec, error) {
+			s.o.Target = func(addr string, o config.Outputs) (engine.TargetSpec, error) {
 				spec, err := s.w.target(addr, o)
 				spec.Members[0].Engine = slowReset{fakeEngine{s.w}, takes}
 				return spec, err

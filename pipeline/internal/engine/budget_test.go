@@ -37,10 +37,7 @@ func budgeted(repeats int, budget plan.Budget) *plan.Plan {
 // drawn: lognormal with a spread of 30 %, and one start in 50 takes three times as long. The engine's
 // own rule ends them; only the launches are drawn.
 func TestSessionsEndWithinTheBudgetAndOneLaunch(t *testing.T) {
-	sessions := 500
-	if *full {
-		sessions = 10_000
-	}
+	const sessions = 2000
 	for name, limit := range map[string]struct {
 		budget plan.Budget
 		of     func(plan.Spending) float64

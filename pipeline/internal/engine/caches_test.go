@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -15,9 +16,9 @@ import (
 func keeping(s *session) map[string]int {
 	files := map[string]int{}
 	resolve := s.o.Target
-	s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
+	s.o.Target = func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 		spec, err := resolve(addr, outputs)
-		spec.Caches = []Cache{{Name: "cache of " + addr, At: "CACHE", State: func() (result.CacheState, error) {
+		spec.Caches = []engine.Cache{{Name: "cache of " + addr, At: "CACHE", State: func() (result.CacheState, error) {
 			n := files[addr]
 			return result.CacheState{Files: n, Bytes: 10 * n, Digest: fmt.Sprint(n)}, nil
 		}}, {Name: "unused", At: "UNUSED", State: func() (result.CacheState, error) { return result.CacheState{}, nil }}}
@@ -32,12 +33,12 @@ func keeping(s *session) map[string]int {
 
 // startups are the launches by repeat and side: whether they filled their caches, and whether their runs
 // have a start-up time.
-func startups(out *Outcome) string {
+func startups(out *engine.Outcome) string {
 	var parts []string
 	for _, l := range out.Launched {
 		side := map[string]string{base: "base", head: "head"}[l.Target]
 		a := l.Attempts[len(l.Attempts)-1]
-		_, counts := l.Runs[0].Run.Metrics[metricStartup]
+		_, counts := l.Runs[0].Run.Metrics["startup.time"]
 		before := "unknown"
 		if c := a.Caches[0]; c.Before != nil {
 			before = fmt.Sprintf("%d to %d", c.Before.Files, c.After.Files)
@@ -99,9 +100,9 @@ func TestMachinesFillCachesOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		resolve := s.o.Target
-		s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
+		s.o.Target = func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 			spec, err := resolve(addr, outputs)
-			spec.Caches = []Cache{{Name: "volume c", At: "/c"}}
+			spec.Caches = []engine.Cache{{Name: "volume c", At: "/c"}}
 			return spec, err
 		}
 		s.onNodes()
@@ -120,13 +121,13 @@ func TestAResumedRunHasFilledItsCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		keeping(s)[base] = 1
-		s.o.Resume = &Outcome{Plan: p}
+		s.o.Resume = &engine.Outcome{Plan: p}
 		for _, l := range p.Repeats[0].Launches {
 			if l.Target == base {
-				s.o.Resume.Launched = []Launched{{
+				s.o.Resume.Launched = []engine.Launched{{
 					ID: l.ID, Repeat: 1, Target: base,
 					Attempts: []result.Launch{{ID: l.ID, Repeat: 1, Target: base, Startup: 5, Filling: true, Caches: []result.Cache{{Name: "c"}}}},
-					Runs:     []CellRun{{l.Runs[0].Cell, result.Run{Repeat: 1, Launch: l.ID, Status: result.RunOK}}},
+					Runs:     []engine.CellRun{{l.Runs[0].Cell, result.Run{Repeat: 1, Launch: l.ID, Status: result.RunOK}}},
 				}}
 			}
 		}
@@ -146,7 +147,7 @@ func TestAFailedStartFillsNoCache(t *testing.T) {
 		s := newSession(t, p)
 		keeping(s)
 		resolve := s.o.Target
-		s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
+		s.o.Target = func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 			spec, err := resolve(addr, outputs)
 			spec.Caches[0].State = func() (result.CacheState, error) { return result.CacheState{}, errors.New("permission denied") }
 			return spec, err
@@ -173,9 +174,9 @@ func TestACacheThatCannotBeMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		resolve := s.o.Target
-		s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
+		s.o.Target = func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 			spec, err := resolve(addr, outputs)
-			spec.Caches = []Cache{{Name: "c", Make: func() error { return errors.New("read-only file system") }}}
+			spec.Caches = []engine.Cache{{Name: "c", Make: func() error { return errors.New("read-only file system") }}}
 			return spec, err
 		}
 		out := s.run(t, t.Context())

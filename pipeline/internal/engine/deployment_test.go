@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -70,7 +71,7 @@ func groupSession(t *testing.T, members map[string]behaviour) *group {
 	p := makePlan(t, []string{"deployment.pd"}, []float64{2}, 1)
 	g := &group{s: newSession(t, p), began: time.Now()}
 	g.s.w.behave = func(name string, _ int) behaviour { return members[name] }
-	g.s.o.Target = func(string, config.Outputs) (TargetSpec, error) { return g.target(), nil }
+	g.s.o.Target = func(string, config.Outputs) (engine.TargetSpec, error) { return g.target(), nil }
 	send := g.s.o.Load
 	g.s.o.Load = func(ctx context.Context, o load.Options) (load.Result, error) {
 		o.Begin(ctx)
@@ -79,8 +80,8 @@ func groupSession(t *testing.T, members map[string]behaviour) *group {
 	return g
 }
 
-func (g *group) target() TargetSpec {
-	t := TargetSpec{
+func (g *group) target() engine.TargetSpec {
+	t := engine.TargetSpec{
 		Order: [][]string{{"etcd"}, {"prefill", "decode"}, {"router"}}, Front: "router",
 		Ports:    []kv.PortNeed{{Port: kv.Port{Process: "router", Purpose: "http"}, Count: 1, Fixed: 8000}},
 		Canaries: 2, Transfer: &kv.Evidence{Transfer: steps.TransferSpec{Connector: "nixl", Transport: kv.TCP}, Engine: "vllm"},
@@ -88,7 +89,7 @@ func (g *group) target() TargetSpec {
 	for i, m := range []struct{ name, role string }{
 		{"etcd", result.RoleService}, {"prefill", steps.RoleProducer}, {"decode", steps.RoleConsumer}, {"router", result.RoleRouter},
 	} {
-		t.Members = append(t.Members, Member{
+		t.Members = append(t.Members, engine.Member{
 			Name: m.name, Role: m.role, Range: result.Range{File: "pd.hcl", Line: 10 * (i + 1)},
 			Spec:   steps.ServerSpec{Addr: m.name, Model: "m", Ready: steps.Readiness{Timeout: 2 * time.Minute, Interval: time.Second}},
 			Engine: fakeEngine{g.s.w}, Launcher: watchedLauncher{fakeLauncher{g.s.w, m.name}, g, m.name},
@@ -97,11 +98,11 @@ func (g *group) target() TargetSpec {
 			t.Ports = append(t.Ports, kv.PortNeed{Port: kv.Port{Process: m.name, Purpose: "http"}, Count: 1, Spacing: 300})
 		}
 	}
-	t.Render = func(_ string, ports map[kv.Port]int) (map[string]Process, error) {
+	t.Render = func(_ string, ports map[kv.Port]int) (map[string]engine.Process, error) {
 		g.ports = append(g.ports, ports)
-		out := map[string]Process{}
+		out := map[string]engine.Process{}
 		for _, m := range t.Members {
-			out[m.Name] = Process{Process: steps.Process{Name: m.Name, Argv: []string{m.Name}, Host: localhost,
+			out[m.Name] = engine.Process{Process: steps.Process{Name: m.Name, Argv: []string{m.Name}, Host: "127.0.0.1",
 				Port: ports[kv.Port{Process: m.Name, Purpose: "http"}]}}
 		}
 		return out, nil
@@ -176,7 +177,7 @@ func TestDeploymentIsStartedInWaves(t *testing.T) {
 			run.Transport.Intent != kv.TCP {
 			t.Errorf("a run of servers that tell nothing: %s, %+v", run.Status, run.Transport)
 		}
-		state, err := Replay(g.s.dir)
+		state, err := engine.Replay(g.s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +241,7 @@ func TestMemberFailures(t *testing.T) {
 		{
 			name:    "the router cannot be started",
 			members: map[string]behaviour{"router": {refuse: errors.New("no such program")}},
-			class:   startFailed, text: "router: no such program", line: 40, within: time.Minute,
+			class:   "start_failed", text: "router: no such program", line: 40, within: time.Minute,
 		},
 		{
 			name: "no request comes through", refuse: 100,

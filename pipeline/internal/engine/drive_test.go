@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,12 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
 
 // drivenSession measures one cell of one target by another load generator.
-func drivenSession(t *testing.T, drive func(context.Context, DriveOptions) (result.Run, error)) *session {
+func drivenSession(t *testing.T, drive func(context.Context, engine.DriveOptions) (result.Run, error)) *session {
 	t.Helper()
 	p := makePlan(t, []string{"server.fake.one"}, []float64{2}, 1)
 	for i := range p.Benchmarks[0].Cells {
@@ -27,7 +28,7 @@ func drivenSession(t *testing.T, drive func(context.Context, DriveOptions) (resu
 	return s
 }
 
-func imported(context.Context, DriveOptions) (result.Run, error) {
+func imported(context.Context, engine.DriveOptions) (result.Run, error) {
 	return result.Run{
 		Status: result.RunOK, Duration: 3, Sent: 4, Failed: 0, Metrics: map[string]float64{"ttft.p50": 0.02},
 		Audit: map[string]any{"source": "files/r1/results.json:1", "input_tokens": 64.0},
@@ -38,8 +39,8 @@ func imported(context.Context, DriveOptions) (result.Run, error) {
 // metrics, and no records.
 func TestDriven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told DriveOptions
-		s := drivenSession(t, func(ctx context.Context, opt DriveOptions) (result.Run, error) {
+		var told engine.DriveOptions
+		s := drivenSession(t, func(ctx context.Context, opt engine.DriveOptions) (result.Run, error) {
 			told = opt
 			fmt.Fprintln(opt.Log, "a progress bar with top-secret in it")
 			return imported(ctx, opt)
@@ -66,15 +67,15 @@ func TestDriven(t *testing.T) {
 // A load generator that fails while the server serves voids the run: it is no result of
 // the server, good or bad. When the server is what ended, the run has failed.
 func TestDrivenFails(t *testing.T) {
-	broken := func(context.Context, DriveOptions) (result.Run, error) {
+	broken := func(context.Context, engine.DriveOptions) (result.Run, error) {
 		return result.Run{}, errors.New("exit status 2 with top-secret")
 	}
-	hangs := func(ctx context.Context, _ DriveOptions) (result.Run, error) {
+	hangs := func(ctx context.Context, _ engine.DriveOptions) (result.Run, error) {
 		<-ctx.Done()
 		return result.Run{}, context.Cause(ctx)
 	}
 	for name, tt := range map[string]struct {
-		drive   func(context.Context, DriveOptions) (result.Run, error)
+		drive   func(context.Context, engine.DriveOptions) (result.Run, error)
 		exits   time.Duration
 		status  result.RunStatus
 		because string
@@ -103,13 +104,6 @@ func TestDrivenFails(t *testing.T) {
 	}
 }
 
-func allFail(context.Context, DriveOptions) (result.Run, error) {
+func allFail(context.Context, engine.DriveOptions) (result.Run, error) {
 	return result.Run{Status: result.RunFailed, Reason: "no request succeeded", Sent: 4, Failed: 4}, nil
-}
-
-func TestDriverText(t *testing.T) {
-	d := &steps.Driver{Command: []string{"/opt/bin/vllm", "bench", "serve", "--base-url", "x"}}
-	if got := driverText(d); got != "driven by vllm bench serve" {
-		t.Errorf("%q", got)
-	}
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -26,7 +27,7 @@ import (
 )
 
 // statuses lists the runs of a target: "repeat status", in order.
-func statuses(p *plan.Plan, o *Outcome, target string) []string {
+func statuses(p *plan.Plan, o *engine.Outcome, target string) []string {
 	var out []string
 	for _, l := range o.Launched {
 		for _, cr := range l.Runs {
@@ -94,7 +95,7 @@ func checkSeeds(t *testing.T, loads []string) {
 	}
 }
 
-func checkDocument(t *testing.T, p *plan.Plan, out *Outcome) *result.Document {
+func checkDocument(t *testing.T, p *plan.Plan, out *engine.Outcome) *result.Document {
 	t.Helper()
 	doc := out.Document()
 	if err := result.Validate(doc); err != nil {
@@ -355,7 +356,7 @@ func TestFailurePolicy(t *testing.T) {
 	}
 }
 
-func checkFailures(t *testing.T, p *plan.Plan, s *session, out *Outcome, class string) {
+func checkFailures(t *testing.T, p *plan.Plan, s *session, out *engine.Outcome, class string) {
 	t.Helper()
 	if err := result.Validate(out.Document()); err != nil {
 		t.Errorf("the document is not consistent: %v", err)
@@ -484,7 +485,7 @@ func TestVoidRunsAreMeasuredAgain(t *testing.T) {
 
 // checkReplacements: after them, each planned repeat has one current run a cell, and a
 // replacement sends the content of the repeat that it replaces.
-func checkReplacements(t *testing.T, p *plan.Plan, out *Outcome, loads []string) {
+func checkReplacements(t *testing.T, p *plan.Plan, out *engine.Outcome, loads []string) {
 	t.Helper()
 	doc := out.Document()
 	for _, c := range doc.Benchmarks[0].Cells {
@@ -617,7 +618,9 @@ func TestConfigErrors(t *testing.T) {
 			s.w.behave = both(behaviour{runs: map[int]string{1: "unsupported"}})
 		},
 		"a target that cannot be resolved": func(s *session) {
-			s.o.Target = func(string, config.Outputs) (TargetSpec, error) { return TargetSpec{}, errors.New("unknown value") }
+			s.o.Target = func(string, config.Outputs) (engine.TargetSpec, error) {
+				return engine.TargetSpec{}, errors.New("unknown value")
+			}
 		},
 		"a launcher that comes later": func(s *session) {
 			s.w.behave = both(behaviour{refuse: steps.Unsupported(base, "another machine is not supported yet")})
@@ -628,7 +631,7 @@ func TestConfigErrors(t *testing.T) {
 				s := newSession(t, p)
 				change(s)
 				out, err := s.tryRun(t, t.Context())
-				var config *ConfigError
+				var config *engine.ConfigError
 				if !errors.As(err, &config) || config.Addr != base && config.Addr != "benchmark.serve" || out.Status != result.StatusFailed {
 					t.Errorf("%v, %+v", err, out)
 				}
@@ -674,14 +677,14 @@ func TestAServerThatAnswersAlready(t *testing.T) {
 		}
 		s.w.launched = nil
 		resolve := s.o.Target
-		s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
+		s.o.Target = func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 			spec, err := resolve(addr, outputs)
 			m := spec.Members[0]
 			m.Launcher, m.Spec.URL = nil, launcher[addr].BaseURL()+"/"
 			return single(m), err
 		}
 		s.bus.Start("test", "run-1", "")
-		out, err := Run(t.Context(), s.o, s.look)
+		out, err := engine.Run(t.Context(), s.o, s.look)
 		if err != nil || out.Status != result.StatusComplete || len(s.w.launched) != 0 || len(s.w.living) != 2 {
 			t.Errorf("%+v, %v; %d servers were started, %d live", out, err, len(s.w.launched), len(s.w.living))
 		}
@@ -699,14 +702,15 @@ func TestKilledForMemory(t *testing.T) {
 		behaviour
 		class, evidence string
 	}{
-		"a worker":          {behaviour{exitAfter: time.Second, log: "EngineDeadError: see above", starved: killed}, hostMemory, killed},
-		"without a word":    {behaviour{exitAfter: time.Second, starved: killed}, hostMemory, killed},
-		"not ready in time": {behaviour{never: true, starved: killed}, hostMemory, killed},
-		"in a run":          {behaviour{runs: map[int]string{1: "die"}, starved: killed}, hostMemory, killed},
+		"a worker": {behaviour{exitAfter: time.Second, log: "EngineDeadError: see above", starved: killed}, "host_out_of_memory",
+			killed},
+		"without a word":    {behaviour{exitAfter: time.Second, starved: killed}, "host_out_of_memory", killed},
+		"not ready in time": {behaviour{never: true, starved: killed}, "host_out_of_memory", killed},
+		"in a run":          {behaviour{runs: map[int]string{1: "die"}, starved: killed}, "host_out_of_memory", killed},
 		"another cause":     {behaviour{exitAfter: time.Second, log: "CUDA out of memory", starved: killed}, "oom", "CUDA out of memory"},
 		"nothing was killed": {behaviour{exitAfter: time.Second, log: "EngineDeadError: see above"}, "engine_failed",
 			"EngineDeadError: see above"},
-		"nobody says anything": {behaviour{exitAfter: time.Second}, "exited", errDied.Error()},
+		"nobody says anything": {behaviour{exitAfter: time.Second}, "exited", "the process has ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := makePlan(t, []string{base, head}, []float64{2}, 2)
@@ -724,4 +728,9 @@ func TestKilledForMemory(t *testing.T) {
 			})
 		})
 	}
+}
+
+// failed reports whether an attempt of a launch failed.
+func failed(l engine.Launched) bool {
+	return slices.ContainsFunc(l.Attempts, func(a result.Launch) bool { return a.Failure != nil })
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -116,8 +117,8 @@ func newWorld() *world {
 	}
 }
 
-func (w *world) target(addr string, _ config.Outputs) (TargetSpec, error) {
-	return single(Member{
+func (w *world) target(addr string, _ config.Outputs) (engine.TargetSpec, error) {
+	return single(engine.Member{
 		Name: addr, Role: result.RoleServer,
 		Spec: steps.ServerSpec{
 			Addr: addr, Model: "m", StopGrace: 20 * time.Second,
@@ -388,9 +389,9 @@ type session struct {
 	bus    *event.Bus
 	ports  *fakePorts
 	dir    *store.Dir
-	o      Options
+	o      engine.Options
 	// look answers the looks of the plan; nil for a plan without any.
-	look func(*Outcome) (judge.Look, error)
+	look func(*engine.Outcome) (judge.Look, error)
 }
 
 type recorder struct {
@@ -437,7 +438,7 @@ func sessionIn(t *testing.T, p *plan.Plan, dir *store.Dir, after int) *session {
 	t.Cleanup(func() { journal.Close() })
 	s := &session{dir: dir, w: newWorld(), events: &recorder{}, ports: &fakePorts{}}
 	s.bus = event.NewBus(time.Now, after, journal, s.events)
-	s.o = Options{
+	s.o = engine.Options{
 		Plan: p, Store: dir, Bus: s.bus, Target: s.w.target, Ports: s.ports, Load: s.w.load,
 		Redact: event.NewRedactor([]string{"top-secret"}),
 	}
@@ -445,7 +446,7 @@ func sessionIn(t *testing.T, p *plan.Plan, dir *store.Dir, after int) *session {
 }
 
 // run executes the session in virtual time and checks what must hold however it ends.
-func (s *session) run(t *testing.T, ctx context.Context) *Outcome {
+func (s *session) run(t *testing.T, ctx context.Context) *engine.Outcome {
 	t.Helper()
 	out, err := s.tryRun(t, ctx)
 	if err != nil {
@@ -454,10 +455,10 @@ func (s *session) run(t *testing.T, ctx context.Context) *Outcome {
 	return out
 }
 
-func (s *session) tryRun(t *testing.T, ctx context.Context) (*Outcome, error) {
+func (s *session) tryRun(t *testing.T, ctx context.Context) (*engine.Outcome, error) {
 	t.Helper()
 	s.bus.Start("test", "run-1", "")
-	out, err := Run(ctx, s.o, s.look)
+	out, err := engine.Run(ctx, s.o, s.look)
 	synctest.Wait()
 	if len(s.w.living) != 0 {
 		t.Errorf("%d servers are left running", len(s.w.living))

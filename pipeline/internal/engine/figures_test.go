@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -22,7 +23,7 @@ func TestMetricsOfTheLaunch(t *testing.T) {
 			out := s.run(t, t.Context())
 			run, launch := onlyRun(t, out), out.Launched[0].Attempts[0]
 			for id, want := range map[string]float64{
-				metricStartup: launch.Startup * max(scale, 1), metricKVTokens: 4096, metricGPUMemory: 70e9,
+				"startup.time": launch.Startup * max(scale, 1), "kv_cache.tokens": 4096, "gpu_memory.used": 70e9,
 			} {
 				if got := run.Metrics[id]; got != want || want == 0 {
 					t.Errorf("scale %v: %s is %v, want %v", scale, id, got, want)
@@ -41,38 +42,15 @@ func TestMetricsThatNobodyTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		run := onlyRun(t, s.run(t, t.Context()))
-		for _, id := range []string{metricKVTokens, metricGPUMemory} {
+		for _, id := range []string{"kv_cache.tokens", "gpu_memory.used"} {
 			if v, ok := run.Metrics[id]; ok {
 				t.Errorf("%s is %v", id, v)
 			}
 		}
-		if run.Metrics[metricStartup] <= 0 {
+		if run.Metrics["startup.time"] <= 0 {
 			t.Errorf("metrics %v", run.Metrics)
 		}
 	})
-}
-
-// The capacity of a deployment is that of all its servers, or not known.
-func TestCapacityOfADeployment(t *testing.T) {
-	of := func(role string, tokens float64) *member {
-		m := &member{Member: &Member{Role: role}}
-		if tokens > 0 {
-			m.about.Figures = map[string]float64{steps.StartKVTokens: tokens}
-		}
-		return m
-	}
-	for _, tt := range []struct {
-		members []*member
-		want    float64
-	}{
-		{[]*member{of(steps.RoleProducer, 100), of(steps.RoleConsumer, 50), of(result.RoleRouter, 0)}, 150},
-		{[]*member{of(steps.RoleProducer, 100), of(steps.RoleConsumer, 0)}, 0},
-	} {
-		s := &server{members: tt.members}
-		if got := s.kvTokens(); got != tt.want {
-			t.Errorf("got %v, want %v", got, tt.want)
-		}
-	}
 }
 
 // fakeRelay adds what its fields say.
@@ -104,7 +82,7 @@ func TestAddedByTheRouter(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := groupSession(t, nil)
-			g.s.o.Target = func(string, config.Outputs) (TargetSpec, error) {
+			g.s.o.Target = func(string, config.Outputs) (engine.TargetSpec, error) {
 				spec := g.target()
 				router := &spec.Members[3]
 				tt.relay.Engine = router.Engine
@@ -121,30 +99,5 @@ func TestAddedByTheRouter(t *testing.T) {
 				t.Errorf("warnings %v", out.Warnings)
 			}
 		})
-	}
-}
-
-// What a token takes of the KV cache is reported where the servers report their caches' memory.
-func TestKVBytesPerToken(t *testing.T) {
-	of := func(gpus int, tokens, bytes float64) *member {
-		m := &member{Member: &Member{Role: steps.RoleConsumer, Spec: steps.ServerSpec{GPUs: gpus}}}
-		m.about.Figures = map[string]float64{steps.StartKVTokens: tokens, steps.StartKVBytes: bytes}
-		return m
-	}
-	for _, tt := range []struct {
-		name    string
-		members []*member
-		want    float64
-	}{
-		{"alike", []*member{of(1, 1000, 57344e3), of(1, 2000, 114688e3)}, 57344},
-		{"one stores its cache in fewer bits", []*member{of(1, 1000, 57344e3), of(1, 1000, 28672e3)}, 28672},
-		{"not known how many GPUs, or none", []*member{of(0, 10, 100)}, 10},
-		{"memory of one GPU of several", []*member{of(1, 1000, 57344e3), of(2, 2000, 57344e3)}, 0},
-		{"memory is not told", []*member{of(1, 1000, 57344e3), of(1, 1000, 0)}, 0},
-	} {
-		s := &server{members: tt.members}
-		if got := s.kvBytesPerToken(); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
-	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -49,7 +49,7 @@ func imagesOfSides(s *session) *registry {
 		fails: map[string]error{}, here: map[string]bool{},
 	}
 	resolve := s.o.Target
-	s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
+	s.o.Target = func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 		spec, err := resolve(addr, outputs)
 		m := &spec.Members[0]
 		m.Spec.Image = "engine:" + map[string]string{base: "base", head: "head"}[addr]
@@ -116,8 +116,9 @@ func TestMachinesPullAtTheSameTime(t *testing.T) {
 			s.o.Target = s.w.target
 			machines = append(machines, imagesOfSides(s))
 			second := s.o.Target
-			s.o.Lane = func(lane int) Lane {
-				return Lane{Target: []func(string, config.Outputs) (TargetSpec, error){first, second}[lane], Nodes: []string{"a", "b"}[lane]}
+			s.o.Lane = func(lane int) engine.Lane {
+				return engine.Lane{Target: []func(string, config.Outputs) (engine.TargetSpec, error){first, second}[lane],
+					Nodes: []string{"a", "b"}[lane]}
 			}
 			machines[0].fails["engine:base"] = fails
 			began := time.Now()
@@ -145,10 +146,10 @@ func TestAResumedRunLooksForWhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		r := imagesOfSides(s)
-		s.o.Resume = &Outcome{Plan: p, Images: []result.Image{{Image: "engine:base", For: base, Seconds: 240}}}
+		s.o.Resume = &engine.Outcome{Plan: p, Images: []result.Image{{Image: "engine:base", For: base, Seconds: 240}}}
 		for _, l := range p.Repeats[0].Launches {
 			if l.Target == base {
-				s.o.Resume.Launched = []Launched{{ID: l.ID, Repeat: 1, Target: base}}
+				s.o.Resume.Launched = []engine.Launched{{ID: l.ID, Repeat: 1, Target: base}}
 			}
 		}
 		out := s.run(t, t.Context())
@@ -156,15 +157,4 @@ func TestAResumedRunLooksForWhatIsLeft(t *testing.T) {
 			t.Errorf("images %+v, asked for %v", out.Images, r.asked)
 		}
 	})
-}
-
-// Each lane of a cluster gets the images of its launches.
-func TestLanesHaveImagesOfTheirOwn(t *testing.T) {
-	p := makePlan(t, []string{base, head}, []float64{2}, 4)
-	p.Cluster = &plan.Cluster{Nodes: 2, Lanes: 2, LaneNodes: 1}
-	p.Reschedule()
-	r := newRunner((&Options{Plan: p, Bus: event.NewBus(time.Now, 0)}).withDefaults())
-	if got := r.lanesLeft(); len(got) != 2 || got[1].Lane != 1 || len(got[0].Launches) != 2 {
-		t.Errorf("lanes of a cluster: %+v", got)
-	}
 }

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -29,12 +30,12 @@ func inLanes(t *testing.T, repeats, lanes int) *plan.Plan {
 
 // onNodes gives lane i of a session the node n<i>, or those that are named.
 func (s *session) onNodes(names ...string) {
-	s.o.Lane = func(lane int) Lane {
+	s.o.Lane = func(lane int) engine.Lane {
 		node := fmt.Sprint("n", lane)
 		if lane < len(names) {
 			node = names[lane]
 		}
-		return Lane{Target: s.o.Target, Nodes: node}
+		return engine.Lane{Target: s.o.Target, Nodes: node}
 	}
 }
 
@@ -144,7 +145,7 @@ func TestLooksAreTakenAfterRounds(t *testing.T) {
 		s := newSession(t, p)
 		s.onNodes()
 		var at []int
-		s.look = func(o *Outcome) (judge.Look, error) {
+		s.look = func(o *engine.Outcome) (judge.Look, error) {
 			at = append(at, o.RepeatsDone)
 			return judge.Look{Open: 1, All: 2}, nil
 		}
@@ -167,7 +168,7 @@ func TestARepeatGoesOnWhereItBegan(t *testing.T) {
 		{[]string{"n5", "n7"}, 4},
 	} {
 		p := inLanes(t, 2, 2)
-		var state *Outcome
+		var state *engine.Outcome
 		synctest.Test(t, func(t *testing.T) {
 			s := newSession(t, p)
 			s.onNodes()
@@ -180,7 +181,7 @@ func TestARepeatGoesOnWhereItBegan(t *testing.T) {
 			}
 			s.run(t, ctx)
 			var err error
-			if state, err = Replay(s.dir); err != nil {
+			if state, err = engine.Replay(s.dir); err != nil {
 				t.Fatal(err)
 			}
 			again := sessionIn(t, p, s.dir, state.Seq)

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
@@ -16,8 +17,8 @@ import (
 // loadFrom has the load of a session come from node n9; fails says why the nth run does not.
 func (s *session) loadFrom(fails func(n int) error) {
 	n := 0
-	s.o.Lane = func(int) Lane {
-		return Lane{Target: s.o.Target, Nodes: "n8,n9", LoadNode: "n9", Load: func(ctx context.Context, run LoadRun) (load.Result, error) {
+	s.o.Lane = func(int) engine.Lane {
+		measure := func(ctx context.Context, run engine.LoadRun) (load.Result, error) {
 			if n++; fails(n) != nil {
 				return load.Result{}, fails(n)
 			}
@@ -25,7 +26,8 @@ func (s *session) loadFrom(fails func(n int) error) {
 				return load.Result{}, errors.New("nowhere to leave anything")
 			}
 			return s.w.load(ctx, run.Options)
-		}}
+		}
+		return engine.Lane{Target: s.o.Target, Nodes: "n8,n9", LoadNode: "n9", Load: measure}
 	}
 }
 
@@ -65,7 +67,7 @@ func TestALostLoadGenerator(t *testing.T) {
 		out := s.run(t, t.Context())
 		var void, again []string
 		for _, l := range out.Launched {
-			if l.failed() {
+			if failed(l) {
 				t.Errorf("%s failed: %+v", l.ID, l.Attempts)
 			}
 			for _, run := range l.Runs {

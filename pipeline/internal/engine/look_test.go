@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -17,10 +18,18 @@ import (
 type seen struct{ repeats, void int }
 
 // looking answers the looks of a run in their order: true ends it.
-func looking(p *plan.Plan, stop ...bool) (look func(*Outcome) (judge.Look, error), looks *[]seen) {
+func looking(p *plan.Plan, stop ...bool) (look func(*engine.Outcome) (judge.Look, error), looks *[]seen) {
 	looks = &[]seen{}
-	return func(o *Outcome) (judge.Look, error) {
-		open, _ := voids(ComparedTogether(p), o.Launched)
+	return func(o *engine.Outcome) (judge.Look, error) {
+		open := map[int]bool{} // by repeat
+		for _, l := range o.Launched {
+			for _, cr := range l.Runs {
+				delete(open, cr.Run.Replaces)
+				if cr.Run.Status == result.RunVoid {
+					open[cr.Run.Pair()] = true
+				}
+			}
+		}
 		*looks = append(*looks, seen{o.RepeatsDone, len(open)})
 		return judge.Look{Stop: stop[len(*looks)-1], Open: 1, All: 2, Next: 6}, nil
 	}, looks
@@ -75,7 +84,7 @@ func TestALookThatCannotBeTakenEndsTheRun(t *testing.T) {
 	p.Looks = []int{4, 6}
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
-		s.look = func(*Outcome) (judge.Look, error) { return judge.Look{}, errors.New("no baseline") }
+		s.look = func(*engine.Outcome) (judge.Look, error) { return judge.Look{}, errors.New("no baseline") }
 		if out := s.run(t, t.Context()); out.Status != result.StatusFailed || !strings.Contains(out.Reason, "no baseline") {
 			t.Errorf("%s (%s), want a failure that says why", out.Status, out.Reason)
 		}
@@ -87,7 +96,7 @@ func TestResumeTakesTheSameLooks(t *testing.T) {
 	p := makePlan(t, []string{base, head}, []float64{2, 4}, 6)
 	p.Looks = []int{4, 6}
 	var whole []byte
-	var want *Outcome
+	var want *engine.Outcome
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t, p)
 		s.byLaunch(troubled)
@@ -108,7 +117,7 @@ func TestResumeTakesTheSameLooks(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			dir := cut(t, t.TempDir(), p, whole[:end+1])
-			state, err := Replay(dir)
+			state, err := engine.Replay(dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -41,9 +42,9 @@ func (m *fakeMachine) Memory(context.Context, string) (float64, bool) {
 	return m.memory, m.memory > 0
 }
 
-func (m *fakeMachine) Watch(_ context.Context, target string) Watcher {
+func (m *fakeMachine) Watch(_ context.Context, target string) engine.Watcher {
 	m.call("watch", target)
-	return Watcher{
+	return engine.Watcher{
 		After: func(_ context.Context, lasted time.Duration) {
 			m.runs++
 			m.lasted = append(m.lasted, lasted)
@@ -133,7 +134,7 @@ func TestMemoryThatIsHeldEndsTheRun(t *testing.T) {
 			t.Errorf("launched %v", s.w.launched)
 		}
 		for _, l := range out.Launched {
-			if l.failed() {
+			if failed(l) {
 				t.Errorf("%s is blamed", l.Target)
 			}
 		}

@@ -133,8 +133,8 @@ func TestDeclaredOfRouter(t *testing.T) {
 	} {
 		ofServer, ofRouter := "retries_total 1000\n", tt.before
 		members := []*member{
-			{Member: &Member{Name: "decode", Role: "decode", Engine: fakeEngine{}}, endpoint: exposition(&ofServer)},
-			{Member: &Member{Name: "router", Role: result.RoleRouter, Engine: fakeEngine{}}, endpoint: exposition(&ofRouter)},
+			{Member: &Member{Name: "decode", Role: "decode", Engine: mute{}}, endpoint: exposition(&ofServer)},
+			{Member: &Member{Name: "router", Role: result.RoleRouter, Engine: mute{}}, endpoint: exposition(&ofRouter)},
 		}
 		p := &plan.Plan{Measures: []steps.Measure{retries}, Gates: []plan.Gate{{Addr: "gate.work", Benchmark: "benchmark.serving",
 			Metrics: []string{"measure.x"}}}}

@@ -5,12 +5,57 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/load"
+	"github.com/servegate/pipeline/steps/record"
 	"pgregory.net/rapid"
 )
+
+// planOf returns a plan of sides, the first of which is the base, with a cell for each rate.
+func planOf(t *testing.T, sides []string, rates []float64, repeats int) *plan.Plan {
+	t.Helper()
+	cfg := &config.Config{Settings: config.Settings{Alpha: 0.05}}
+	bm := &config.Benchmark{
+		Addr: "benchmark.serve", RepeatMin: repeats, RepeatMax: repeats, Timeout: 10 * time.Minute,
+		Axes: []config.Axis{{Name: "side", Values: sides}, {Name: "rate"}},
+	}
+	m, _ := metric.Lookup("ttft.p50")
+	gate := &config.Gate{
+		Addr: "gate.ttft", Benchmark: bm.Addr, Baseline: "baseline.paired.base", Metrics: []metric.Metric{m},
+		Terms:   gates.Terms{Claim: gates.Claim{Margin: 0.05}, Rule: gates.Rule{TestName: "paired_t"}},
+		Actions: result.Actions{OnRegression: result.Fail, OnInconclusive: result.Warn, OnMissing: result.Fail, OnInvalid: result.Fail},
+	}
+	cfg.Baselines = []*config.Baseline{{Addr: gate.Baseline, Kind: "paired", Axis: "side", Value: sides[0]}}
+	for _, side := range sides {
+		cfg.Servers = append(cfg.Servers, &config.Server{
+			Addr: side, Kind: steps.Kind{Name: "fake"},
+			Spec: steps.ServerSpec{Addr: side, Engine: "fake", Executable: []string{"fake"}, Model: "m"},
+		})
+		for _, rate := range rates {
+			gate.Cells = append(gate.Cells, len(bm.Cells))
+			bm.Cells = append(bm.Cells, config.Cell{
+				Values: []result.AxisValue{{Name: "side", Value: side}, {Name: "rate", Value: fmt.Sprint(rate)}},
+				Target: side,
+				Workload: steps.Workload{
+					Endpoint: "completions", Dataset: steps.Dataset{Kind: "random", InputMin: 8, InputMax: 8, OutputMin: 2, OutputMax: 2},
+					Load: steps.Load{Arrival: "poisson", Rate: rate, Requests: 4},
+				},
+			})
+		}
+	}
+	cfg.Benchmarks, cfg.Gates = []*config.Benchmark{bm}, []*config.Gate{gate}
+	p, diags := plan.Build(cfg, plan.Options{File: "test.hcl"})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return p
+}
 
 // carryOut is the engine's loop over replacements, with runs whose status is drawn.
 func carryOut(p *plan.Plan, status func() result.RunStatus) (done []Launched, replaced int) {
@@ -39,7 +84,7 @@ func carryOut(p *plan.Plan, status func() result.RunStatus) (done []Launched, re
 func TestReplacementProperty(t *testing.T) {
 	plans := map[int]*plan.Plan{}
 	for repeats := 1; repeats <= 5; repeats++ {
-		plans[repeats] = makePlan(t, []string{base, same, head}, []float64{2, 4}, repeats)
+		plans[repeats] = planOf(t, []string{"base", "same", "head"}, []float64{2, 4}, repeats)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		p := plans[rapid.IntRange(1, 5).Draw(t, "repeats")]
@@ -121,7 +166,7 @@ func random(inMin, inMax, outMin, outMax int) steps.Dataset {
 }
 
 func TestEstimate(t *testing.T) {
-	p := makePlan(t, []string{base, head}, []float64{2}, 2)
+	p := planOf(t, []string{"base", "head"}, []float64{2}, 2)
 	now := time.Unix(0, 0)
 	e := newETA(p, func() time.Time { return now })
 	if elapsed, left := e.estimate(); elapsed != 0 || left != p.Estimate.Seconds {
@@ -145,8 +190,8 @@ func TestEstimate(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	late := requests(4).Audit
-	late.LagP99 = int64(40 * time.Millisecond) // a sixth of the mean gap
+	// a sixth of the mean gap
+	late := record.Audit{Clock: "user", PlannedRate: 4, RealisedRate: 4, LagP99: int64(40 * time.Millisecond)}
 	for name, tc := range map[string]struct {
 		set  map[string]float64
 		void bool
@@ -171,5 +216,23 @@ func TestCausesOfVoidRuns(t *testing.T) {
 		if got := result.VoidCause(cause); got != want || got.BySide() != (got == result.VoidClient) {
 			t.Errorf("%s is %s", cause, got)
 		}
+	}
+}
+
+func TestDriverText(t *testing.T) {
+	d := &steps.Driver{Command: []string{"/opt/bin/vllm", "bench", "serve", "--base-url", "x"}}
+	if got := driverText(d); got != "driven by vllm bench serve" {
+		t.Errorf("%q", got)
+	}
+}
+
+// Each lane of a cluster gets the images of its launches.
+func TestLanesHaveImagesOfTheirOwn(t *testing.T) {
+	p := planOf(t, []string{"base", "head"}, []float64{2}, 4)
+	p.Cluster = &plan.Cluster{Nodes: 2, Lanes: 2, LaneNodes: 1}
+	p.Reschedule()
+	r := newRunner((&Options{Plan: p, Bus: event.NewBus(time.Now, 0)}).withDefaults())
+	if got := r.lanesLeft(); len(got) != 2 || got[1].Lane != 1 || len(got[0].Launches) != 2 {
+		t.Errorf("lanes of a cluster: %+v", got)
 	}
 }

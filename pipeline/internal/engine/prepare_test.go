@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -47,7 +48,7 @@ func (describedServer) Capabilities() steps.ServerCapabilities {
 func pulling(s *session, pull func(context.Context) error) *pullingLauncher {
 	l := &pullingLauncher{prepare: func(ctx context.Context, _ steps.Process) error { return pull(ctx) }}
 	resolve := s.o.Target
-	s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
+	s.o.Target = func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 		spec, err := resolve(addr, outputs)
 		spec.Members[0].Spec.Image = "engine:v1"
 		l.Launcher = spec.Members[0].Launcher
@@ -138,7 +139,7 @@ func TestInterruptedPull(t *testing.T) {
 // A start that the launcher refuses for a cause that the engine's rules know has its class.
 func TestRefusedStartHasAClass(t *testing.T) {
 	p := makePlan(t, []string{base, head}, []float64{2}, 2)
-	for refusal, want := range map[string]string{"the device is out of memory": "oom", "not found": startFailed} {
+	for refusal, want := range map[string]string{"the device is out of memory": "oom", "not found": "start_failed"} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newSession(t, p)
 			s.w.behave = both(behaviour{refuse: errors.New(refusal)})

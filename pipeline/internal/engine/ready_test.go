@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/steps"
 )
@@ -41,7 +42,7 @@ func TestLongStartsAreExplained(t *testing.T) {
 		s := newSession(t, p)
 		s.w.behave = func(string, int) behaviour { return behaviour{startup: 4 * time.Minute} }
 		resolve := s.o.Target
-		s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
+		s.o.Target = func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 			spec, err := resolve(addr, outputs)
 			spec.Members[0].Spec.Ready.Timeout = 5 * time.Minute
 			return spec, err
@@ -93,10 +94,10 @@ func TestNotReadyTellsTheLastAnswer(t *testing.T) {
 				s := newSession(t, p)
 				looks := 0
 				resolve := s.o.Target
-				s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
+				s.o.Target = func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 					spec, err := resolve(addr, outputs)
 					// Shorter than the limit of one look.
-					spec.Members[0].Spec.Ready.Timeout = pollTimeout / 2
+					spec.Members[0].Spec.Ready.Timeout = 30 * time.Second
 					spec.Members[0].Engine = loadingEngine{spec.Members[0].Engine, tc.refused, &looks}
 					return spec, err
 				}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
@@ -48,12 +49,12 @@ func realSession(t *testing.T, p *plan.Plan, fail map[string][]string) *session 
 		p.Benchmarks[0].Cells[i].Workload.Load.Requests = 12
 	}
 	s := newSession(t, p)
-	spawner := spawn.New(spawn.Options{Environ: os.Environ(), OnSpawn: JournalSpawn(s.bus, spawn.Owner())})
+	spawner := spawn.New(spawn.Options{Environ: os.Environ(), OnSpawn: engine.JournalSpawn(s.bus, spawn.Owner())})
 	t.Cleanup(spawner.Close)
 	launcher := process.New(spawner, process.Options{})
 	s.o.Load, s.o.Ports = load.Run, new(process.Ports)
-	s.o.Target = func(addr string, _ config.Outputs) (TargetSpec, error) {
-		t := single(Member{
+	s.o.Target = func(addr string, _ config.Outputs) (engine.TargetSpec, error) {
+		t := single(engine.Member{
 			Name: addr, Role: result.RoleServer,
 			Spec: steps.ServerSpec{
 				Addr: addr, Engine: "vllm", Executable: []string{"vllm"}, Model: "m", StopGrace: 10 * time.Second,
@@ -62,7 +63,7 @@ func realSession(t *testing.T, p *plan.Plan, fail map[string][]string) *session 
 			Engine: vllm.New(), Launcher: launcher,
 		})
 		render := t.Render
-		t.Render = func(launch string, ports map[kv.Port]int) (map[string]Process, error) {
+		t.Render = func(launch string, ports map[kv.Port]int) (map[string]engine.Process, error) {
 			out, err := render(launch, ports)
 			if err != nil {
 				return nil, err
@@ -113,7 +114,7 @@ func TestRealProcesses(t *testing.T) {
 				s.o.Target = impatient(s.o.Target)
 			}
 			s.bus.Start("test", "run-1", "")
-			out, err := Run(t.Context(), s.o, s.look)
+			out, err := engine.Run(t.Context(), s.o, s.look)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,8 +145,8 @@ func TestRealProcesses(t *testing.T) {
 }
 
 // impatient gives servers 2 s to become ready, for those that never do.
-func impatient(resolve func(string, config.Outputs) (TargetSpec, error)) func(string, config.Outputs) (TargetSpec, error) {
-	return func(addr string, outputs config.Outputs) (TargetSpec, error) {
+func impatient(resolve func(string, config.Outputs) (engine.TargetSpec, error)) func(string, config.Outputs) (engine.TargetSpec, error) {
+	return func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 		spec, err := resolve(addr, outputs)
 		if addr == head {
 			spec.Members[0].Spec.Ready.Timeout = 2 * time.Second
@@ -167,7 +168,7 @@ func TestRealInterrupt(t *testing.T) {
 		}
 	}))
 	s.bus.Start("test", "run-1", "")
-	out, err := Run(ctx, s.o, s.look)
+	out, err := engine.Run(ctx, s.o, s.look)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
@@ -83,7 +84,7 @@ func residentSession(t *testing.T, repeats, passes int, how string) (*session, *
 	p.Seal()
 	s := newSession(t, p)
 	n := &nights{asleep: map[string]bool{}}
-	s.o.Target = func(addr string, o config.Outputs) (TargetSpec, error) {
+	s.o.Target = func(addr string, o config.Outputs) (engine.TargetSpec, error) {
 		spec, err := s.w.target(addr, o)
 		spec.Members[0].Engine = sleepy{fakeEngine{s.w}, n}
 		return spec, err
@@ -124,7 +125,7 @@ func TestResidentSidesTakeTurns(t *testing.T) {
 
 // checkTurns: all passes are there, both sides at the same mean place in each repeat, and nobody
 // pays twice for the same seconds.
-func checkTurns(t *testing.T, p *plan.Plan, out *Outcome, log []string) {
+func checkTurns(t *testing.T, p *plan.Plan, out *engine.Outcome, log []string) {
 	t.Helper()
 	doc := out.Document()
 	for _, c := range doc.Benchmarks[0].Cells {
@@ -187,7 +188,7 @@ func TestResidentSidesThatDoNotWake(t *testing.T) {
 					t.Errorf("%s: %q", out.Status, out.Reason)
 				}
 				for _, l := range out.Launched {
-					if l.failed() {
+					if failed(l) {
 						t.Errorf("%s counts as failed", l.ID)
 					}
 				}
@@ -253,9 +254,8 @@ func TestResidentRepeatIsResumedAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, p := residentSession(t, 2, 2, steps.ResidentSleep)
 		out := s.run(t, t.Context())
-		s.o.Resume = &Outcome{RunID: "run-1", Plan: p, Launched: slices.DeleteFunc(slices.Clone(out.Launched), func(l Launched) bool {
-			return l.Repeat == 2 && l.Target == head
-		})}
+		whole := slices.DeleteFunc(slices.Clone(out.Launched), func(l engine.Launched) bool { return l.Repeat == 2 && l.Target == head })
+		s.o.Resume = &engine.Outcome{RunID: "run-1", Plan: p, Launched: whole}
 		s.w.launched = nil
 		again := s.run(t, t.Context())
 		if got := strings.Join(s.w.launched, ", "); got != head+", "+base {

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/store"
@@ -40,11 +41,11 @@ func withStep(t *testing.T, p *plan.Plan, s *session, a fakeAction, key string) 
 	calls := new(int)
 	a.calls = calls
 	s.o.Env = steps.ActionEnv{Dir: "/somewhere"}
-	s.o.Step = func(addr string, _ config.Outputs) (StepSpec, error) {
+	s.o.Step = func(addr string, _ config.Outputs) (engine.StepSpec, error) {
 		if addr != "step.exec.build" {
 			t.Errorf("asked for %s", addr)
 		}
-		return StepSpec{Action: a, Object: steps.Object{Attrs: map[string]cty.Value{"cache": cty.StringVal(key)}}}, nil
+		return engine.StepSpec{Action: a, Object: steps.Object{Attrs: map[string]cty.Value{"cache": cty.StringVal(key)}}}, nil
 	}
 	return calls
 }
@@ -65,7 +66,7 @@ func TestStepOutputsReachTargets(t *testing.T) {
 		calls := withStep(t, p, s, fakeAction{outputs: map[string]string{"digest": "sha256:1"}}, "")
 		var seen []config.Outputs
 		resolve := s.o.Target
-		s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
+		s.o.Target = func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 			seen = append(seen, outputs)
 			return resolve(addr, outputs)
 		}
@@ -98,7 +99,7 @@ func TestStepCache(t *testing.T) {
 			s.o.Cache = cache
 			var got config.Outputs
 			resolve := s.o.Target
-			s.o.Target = func(addr string, outputs config.Outputs) (TargetSpec, error) {
+			s.o.Target = func(addr string, outputs config.Outputs) (engine.TargetSpec, error) {
 				got = outputs
 				return resolve(addr, outputs)
 			}
@@ -156,7 +157,7 @@ func TestResumeKeepsStepOutputs(t *testing.T) {
 			s := newSession(t, p)
 			withStep(t, p, s, fakeAction{outputs: map[string]string{"digest": tc.output}}, "")
 			s.run(t, t.Context())
-			state, err := Replay(s.dir)
+			state, err := engine.Replay(s.dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/counted"
+	"github.com/servegate/pipeline/pipeline/internal/engine"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -24,17 +25,17 @@ func TestToyWatcher(t *testing.T) {
 			return behaviour{paused: func(int) (string, error) { return "", nil }} // its load generator says when it begins
 		}
 		var calls []string
-		s.o.Watchers = []Watch{func(_ context.Context, servers []Attended) Watcher {
+		s.o.Watchers = []engine.Watch{func(_ context.Context, servers []engine.Attended) engine.Watcher {
 			call := func(what string) { calls = append(calls, what+" "+servers[0].Addr) }
 			call("watch")
-			return Watcher{
+			return engine.Watcher{
 				Before: func(context.Context) { call("before") },
 				During: func(ctx context.Context, _ time.Duration) { <-ctx.Done(); call("during") },
 				After:  func(context.Context, time.Duration) { call("after") },
 				Void: func() (result.VoidCause, string) {
 					return toy, map[bool]string{true: "a toy fell"}[len(calls) <= 8 && servers[0].Addr == head]
 				},
-				Tell:  func(run *result.Run) { tellServer(run, "", "toys", 3) },
+				Tell:  func(run *result.Run) { run.Server = map[string]float64{"toys": 3} },
 				Count: func(t *counted.Tally) { t.Add(metric.CounterJoules, 80) },
 			}
 		}}
@@ -42,7 +43,7 @@ func TestToyWatcher(t *testing.T) {
 		if got := statuses(p, out, head); !slices.Equal(got, []string{"1 void", "1001 ok"}) {
 			t.Errorf("head: %v", got)
 		}
-		void := out.Launched[slices.IndexFunc(out.Launched, func(l Launched) bool { return l.Target == head })].Runs[0].Run
+		void := out.Launched[slices.IndexFunc(out.Launched, func(l engine.Launched) bool { return l.Target == head })].Runs[0].Run
 		if void.VoidCause != toy || void.Reason != "a toy fell" || void.Server["toys"] != 3 || void.Metrics["energy.per_output_token"] != 10 {
 			t.Errorf("%+v", void)
 		}
@@ -50,32 +51,4 @@ func TestToyWatcher(t *testing.T) {
 			t.Error(diff)
 		}
 	})
-}
-
-// TestVoid: what a server did wrong stays its own, unless a watcher excuses it. The first reason counts.
-func TestVoid(t *testing.T) {
-	void := func(reason string) Watcher {
-		return Watcher{Void: func() (result.VoidCause, string) { return result.VoidMachine, reason }}
-	}
-	excuse := void("paused")
-	excuse.Excuses = true
-	for name, tt := range map[string]struct {
-		rows   []Watcher
-		status result.RunStatus
-		want   string
-	}{
-		"ok":              {[]Watcher{void("")}, result.RunOK, "ok: its own"},
-		"throttled":       {[]Watcher{void("throttled"), void("stolen")}, result.RunOK, "void: throttled"},
-		"failed":          {[]Watcher{void("throttled")}, result.RunFailed, "failed: its own"},
-		"void before":     {[]Watcher{void("throttled")}, result.RunVoid, "void: its own"},
-		"cancelled":       {[]Watcher{void("throttled")}, result.RunCancelled, "cancelled: its own"},
-		"failed, excused": {[]Watcher{void("throttled"), excuse}, result.RunFailed, "void: paused"},
-		"both":            {[]Watcher{void("throttled"), excuse}, result.RunOK, "void: paused"},
-	} {
-		run := result.Run{Status: tt.status, Reason: "its own"}
-		new(runner).tell(&watch{rows: tt.rows}, &run)
-		if got := string(run.Status) + ": " + run.Reason; got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
-		}
-	}
 }

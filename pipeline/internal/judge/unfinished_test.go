@@ -44,8 +44,8 @@ func TestASessionThatDidNotFinishPassesNothing(t *testing.T) {
 		"a limit that does not":      {[]func(session){limit}, assert(0.01), result.Regression, result.Regression},
 		"an improvement that is not": {[]func(session){func(s session) { s.plan.Gates[0].Expect = "improvement" }}, judge.Options{},
 			result.Inconclusive, result.Inconclusive},
-		"an improvement that is shown": {[]func(session){func(s session) { s.plan.Gates[0].Expect = "improvement" }, slower(0.7)}, judge.Options{},
-			result.Improvement, result.Inconclusive},
+		"an improvement that is shown": {[]func(session){func(s session) { s.plan.Gates[0].Expect = "improvement" }, slower(0.7)},
+			judge.Options{}, result.Improvement, result.Inconclusive},
 	} {
 		for status, want := range map[result.Status]result.Verdict{
 			result.StatusComplete: tt.complete, result.StatusInterrupted: tt.broken, result.StatusFailed: tt.broken,
