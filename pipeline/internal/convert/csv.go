@@ -78,18 +78,35 @@ func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 		}
 		return cells
 	})
+	table := openTable{header: header}
+	columns, sides := table.sides()
 	var runs []Run
 	for _, row := range rows {
-		run := opt.newRun(FormatCSV, opt.Tool, name, row.line)
-		if err := run.row(header, row.cells, row.line); err != nil {
-			return nil, withReasons(err, header, row.cells)
+		for _, side := range orNone(sides) {
+			run := opt.newRun(FormatCSV, opt.Tool, name, row.line)
+			names, cells := header, row.cells
+			if side != "" {
+				names, cells, _ = table.ofSide(row, columns, side)
+				run.setParam("column", side)
+			}
+			if err := run.row(names, cells, row.line); err != nil {
+				return nil, withReasons(err, names, cells)
+			}
+			if run.Tool == "" {
+				run.assumeTool("")
+			}
+			runs = append(runs, *run)
 		}
-		if run.Tool == "" {
-			run.assumeTool("")
-		}
-		runs = append(runs, *run)
 	}
 	return runs, nil
+}
+
+// orNone returns the sides of a table, or one without a name.
+func orNone(sides []string) []string {
+	if len(sides) == 0 {
+		return []string{""}
+	}
+	return sides
 }
 
 // withReasons adds to the error of a row without figures why its columns are none.

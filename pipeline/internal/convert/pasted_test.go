@@ -180,3 +180,30 @@ func TestPhasesAreNoSides(t *testing.T) {
 		}
 	}
 }
+
+// TestSpannedHeadings: headings of two rows, a CSV file and a plain table of the same sides are the same results.
+func TestSpannedHeadings(t *testing.T) {
+	const page = `<table><tr><th rowspan="2">Concurrency</th><th colspan="2">TTFT (ms)</th><th colspan="2">TPOT (ms)</th></tr>` +
+		`<tr><th>main</th><th>PR</th><th>main</th><th>PR</th></tr>` +
+		`<tr><td>8</td><td>20.5</td><td>19.5</td><td>5.5</td><td>5.4</td></tr><tr><td>9</td><td>21</td><td>20</td><td>6</td><td>5</td></tr></table>`
+	for name, text := range map[string]string{
+		"page.md": page,
+		"two.md": "|  | TTFT (ms) |  | TPOT (ms) |  |\n|---|---|---|---|---|\n| Concurrency | main | PR | main | PR |\n" +
+			"| 8 | 20.5 | 19.5 | 5.5 | 5.4 |\n| 9 | 21 | 20 | 6 | 5 |\n",
+		"plain.md": "| Concurrency | main TTFT (ms) | PR TTFT (ms) | TPOT (ms) main | TPOT (ms) PR |\n|---|---|---|---|---|\n" +
+			"| 8 | `20.5` 🚀 | 19.5 | 5.5 | 5.4 |\n| 9 | 21 | 20 | 6 | 5 |\n",
+		"sides.csv": "Concurrency,main TTFT (ms),PR TTFT (ms),main TPOT (ms),PR TPOT (ms)\n8,20.5,19.5,5.5,5.4\n9,21,20,6,5\n",
+	} {
+		runs := read(t, name, text)
+		if len(runs) != 4 {
+			t.Errorf("%s: %d results", name, len(runs))
+			continue
+		}
+		for i, want := range []float64{0.0205, 0.0195} {
+			limit, _ := runs[i].Param("max_concurrency")
+			if runs[i].Metrics["ttft.value"] != want || runs[i].Params["column"] != []string{"main", "PR"}[i] || limit != "8" {
+				t.Errorf("%s: %v, %v", name, runs[i].Metrics, runs[i].Params)
+			}
+		}
+	}
+}

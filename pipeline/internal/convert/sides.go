@@ -111,20 +111,7 @@ func (t *openTable) sides() (map[int]sided, []string) {
 func (t *textReader) bySide(table *openTable, columns map[int]sided, names []string) {
 	for _, row := range table.rows {
 		for _, side := range names {
-			var header, cells []string
-			var others []string
-			for i, h := range table.header {
-				s, ok := columns[i]
-				switch {
-				case i >= len(row.cells) || ok && s.side != side || !ok && derived.MatchString(h):
-				case ok:
-					header, cells = append(header, s.figure), append(cells, row.cells[i])
-				case isKnown(h) && !isSettingColumn(h, row.cells[i]):
-					others = append(others, h)
-				default:
-					header, cells = append(header, h), append(cells, row.cells[i])
-				}
-			}
+			header, cells, others := table.ofSide(row, columns, side)
 			t.rowOf(row, len(table.header), func(r *Run) []entry {
 				r.setParam("column", side)
 				if len(others) > 0 {
@@ -134,6 +121,23 @@ func (t *textReader) bySide(table *openTable, columns map[int]sided, names []str
 			})
 		}
 	}
+}
+
+// ofSide returns the columns of a row that belong to a side, with the settings, and the figures that name no side.
+func (t *openTable) ofSide(row tableRow, columns map[int]sided, side string) (header, cells, others []string) {
+	for i, h := range t.header {
+		s, ok := columns[i]
+		switch {
+		case i >= len(row.cells) || ok && s.side != side || !ok && derived.MatchString(h):
+		case ok:
+			header, cells = append(header, s.figure), append(cells, row.cells[i])
+		case isKnown(h) && !isSettingColumn(h, row.cells[i]):
+			others = append(others, h)
+		default:
+			header, cells = append(header, h), append(cells, row.cells[i])
+		}
+	}
+	return header, cells, others
 }
 
 // isSettingColumn reports whether a known figure is a requested value in a cell.

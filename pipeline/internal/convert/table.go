@@ -129,6 +129,9 @@ func (t *textReader) closeTable() {
 	if table.pointed() {
 		table.ungroup()
 	}
+	if table.joinHeadings() {
+		labels = labels[1:]
+	}
 	var first []string
 	if len(table.rows) > 0 {
 		first = table.rows[0].cells
@@ -162,6 +165,31 @@ func (t *textReader) closeTable() {
 		t.missed(table.header, first)
 		t.missed(labels, values)
 	}
+}
+
+// joinHeadings joins the headings of two rows: a heading over several columns, and the headings of these below it.
+func (t *openTable) joinHeadings() bool {
+	isNumeric := func(row tableRow) bool { return slices.ContainsFunc(row.cells, isNumberLike) }
+	if len(t.rows) < 2 || len(t.rows[0].cells) != len(t.header) || isNumeric(t.rows[0]) || !isNumeric(t.rows[1]) {
+		return false
+	}
+	over, spans := slices.Clone(t.header), false
+	for i := 1; i < len(over); i++ {
+		if over[i] == "" {
+			over[i] = over[i-1]
+		}
+		spans = spans || over[i] == over[i-1] && over[i] != ""
+	}
+	if !spans {
+		return false
+	}
+	for i, below := range t.rows[0].cells {
+		if over[i] != below {
+			over[i] = strings.TrimSpace(over[i] + " " + below)
+		}
+	}
+	t.header, t.rows = over, t.rows[1:]
+	return true
 }
 
 // ditto refuses a table in which blank cells stand for the value above them: rows of different settings would become one
@@ -509,11 +537,12 @@ var valueUnit = regexp.MustCompile(`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(` + unit
 var (
 	spread = lazyregexp.New(`^([-+]?[\d.,]+)\s*(?:±|\+/-|\\u00b1)\s*[\d.,]+\s*%?`)
 	remark = lazyregexp.New(`^([-+]?[\d.,]+(?:\s*[\p{L}µμ/]+)?)\s*(?:` +
-		`\(\s*[-+−±~≈↑↓▲▼]?\s*[\d.,]+\s*(?:%|x|×|pp)[^()\d]*\)|\s(?:<[-=]+|[-=]+>|←|[↑↓⬆⬇▲▼🔺🔻✅🟢🔴]).*|[↑↓⬆⬇▲▼🔺🔻✅🟢🔴].*)$`)
+		`\(\s*[-+−±~≈↑↓▲▼]?\s*[\d.,]+\s*(?:%|x|×|pp)[^()\d]*\)|\s(?:<[-=]+|[-=]+>|←).*|[↑↓▲▼\p{So}].*)$`)
 )
 
 // plainValue removes from a value what stands behind its number and unit: a spread, a change, an arrow.
 func plainValue(value string) string {
+	value = strings.TrimSpace(strings.ReplaceAll(value, "`", ""))
 	if value == "" || value[len(value)-1] <= '9' && value[len(value)-1] >= '0' && !strings.ContainsAny(value, "±/\\") {
 		return value
 	}

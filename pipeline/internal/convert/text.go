@@ -235,10 +235,14 @@ func captionOf(line, before, caption string) string {
 // captionIn returns the name in a line, "" for none. Without a colon at its end it is no name if a sentence may go on in it.
 func captionIn(line string, goesOn bool) string {
 	const longest, words = 60, 4
+	if len(line) > 2*longest {
+		return ""
+	}
 	body, colon := strings.CutSuffix(strings.Trim(strings.TrimSpace(line), "*_"), ":")
 	body = strings.Trim(body, "*_() ")
-	if body == "" || len(body) > longest || strings.ContainsAny(body, ":=|<>{}$") || heading.MatchString(line) || logLine.MatchString(line) ||
-		!colon && (goesOn || len(strings.Fields(body)) > words || strings.ContainsAny(body[len(body)-1:], ".!?`~")) {
+	if body == "" || len(body) > longest || !colon && goesOn || strings.ContainsAny(body, ":=|<>{}$") ||
+		!colon && (len(strings.Fields(body)) > words || strings.ContainsAny(body[len(body)-1:], ".!?`~")) ||
+		heading.MatchString(line) || logLine.MatchString(line) {
 		return ""
 	}
 	return body
@@ -298,10 +302,12 @@ func (t *textReader) outside(line string) {
 	if i := slices.IndexFunc(t.opt.Tools, isTitle); i >= 0 {
 		t.titled = t.opt.Tools[i].Name
 	}
-	if e, ok := splitEntry(line); ok && isNumber(e.value) {
-		if f, known := figureOf(e.label); known && f.kind == each { // as the summary of an offline benchmark begins
-			t.around.own(map[string]string{f.name + "_len": e.value})
-			return
+	if strings.Contains(line, "oken") || strings.Contains(line, "ength") { // as the summary of an offline benchmark begins
+		if e, ok := splitEntry(line); ok && isNumber(e.value) {
+			if f, known := figureOf(e.label); known && f.kind == each {
+				t.around.own(map[string]string{f.name + "_len": e.value})
+				return
+			}
 		}
 	}
 	if t.command != "" || t.needles.in(line) && (t.isCommand(line) || isServerCommand(line)) {

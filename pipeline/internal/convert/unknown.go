@@ -23,7 +23,7 @@ var ofServer = regexp.MustCompile(`^(?:` + serverPrefix + `|server_|engine_|mach
 var ofFigure = lazyregexp.New(`(?:^|_)(?:mean|avg|average|median|std|stddev|p\d{1,2}|percentile|latency|latencies|throughput|util|` +
 	`utili[sz]ation|usage|used|power|energy|score|accuracy|fail(?:ed|ures?)|errors?|retries|preemptions?|hit_rate|acceptance|cost|speedup|` +
 	`speed_up|delta|diff|difference|change|improvement|rank|measured|observed|achieved|actual|elapsed|completed|succeeded|successful|` +
-	`peak|total|sum|goodput|tput|prefill|decode|response_time|rtf|interactivity)(?:_|$)|^[\d_]+$`)
+	`peak|total|sum|goodput|tput|prefill|decode|response_time|rtf|interactivity|gib|mib|vram)(?:_|$)|^[\d_]+$`)
 
 // timed matches names that end in a unit of time, and timeSetting those of them that are set and not measured.
 var (
