@@ -29,7 +29,8 @@ type Arrival struct {
 	Name string
 	// Doc describes in a few words when requests are sent.
 	Doc string
-	// Takes lists the model's arguments and blocks, in addition to those of every load.
+	// Takes lists the model's arguments and blocks, in addition to those of every load. An argument has no Default, which
+	// would set it for all other models, too: Fill sets it.
 	Takes steps.Schema
 	// Fill, if not nil, sets the defaults of a load.
 	Fill func(*steps.Load)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
 )
 
@@ -183,6 +184,17 @@ func TestPoissonGapsAreExponential(t *testing.T) {
 		}
 		if limit := 1.63 / math.Sqrt(n); worst > limit {
 			t.Errorf("seed %d: distance %.4f, limit %.4f", seed, worst, limit)
+		}
+	}
+}
+
+// TestArgumentsHaveNoDefault: a default would set the argument for all models, and each other one would refuse it.
+func TestArgumentsHaveNoDefault(t *testing.T) {
+	for _, m := range AllArrivals() {
+		for _, a := range m.Takes.Attrs {
+			if a.Default != cty.NilVal {
+				t.Errorf("arrival %q: the argument %s has a Default; set it in Fill", m.Name, a.Name)
+			}
 		}
 	}
 }
