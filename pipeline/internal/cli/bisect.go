@@ -116,7 +116,8 @@ func (a *app) bisect(ctx context.Context, f bisectFlags, paths []string) (*bisec
 		return nil, err
 	}
 	if cfg.Settings.Bisect == nil {
-		return nil, exit(exitUsage, fmt.Errorf("%s has no bisect block in its pipeline block, which says how candidates become servers",
+		return nil, exit(exitUsage, fmt.Errorf("%s has no bisect block in its pipeline block, which says how candidates become servers: "+
+			"pipeline schema bisect lists its arguments",
 			paths[0]))
 	}
 	p, err := a.checkSearch(f, cfg, paths)

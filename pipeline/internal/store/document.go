@@ -33,6 +33,8 @@ func ReadDocument(path string) (*result.Document, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, noPlan := os.Stat(filepath.Join(dir, PlanFile)); noPlan == nil {
 			err = fmt.Errorf("%w: its run has not ended; a `pipeline run` that was killed goes on with --resume --out %s", err, dir)
+		} else {
+			err = fmt.Errorf("%w; give the folder that a run names as its results, or the results.json in it", err)
 		}
 	}
 	if err != nil {
