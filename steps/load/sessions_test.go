@@ -1,8 +1,8 @@
 package load
 
 import (
-	"math"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
