@@ -135,7 +135,7 @@ const (
 	LateEnds         DifferentRequests = "late_ends"        // time from the last token to the end of the response
 	OtherReasoning   DifferentRequests = "reasoning"        // share of an answer that is reasoning
 	GatheredEvents   DifferentRequests = "gathered"         // events that arrive together
-	OtherConnections DifferentRequests = "connections"      // connections of a request
+	OtherConnections DifferentRequests = "connections"      // connections that the server closes after an answer
 	OtherWarmup      DifferentRequests = "warmup"           // failures or times of the requests before the measured ones
 	OtherBeginnings  DifferentRequests = "beginnings"       // first words of greedy answers
 )

@@ -70,7 +70,7 @@ type RequestDifference struct {
 	// Repeat is the first repeat that shows the difference.
 	Repeat int `json:"repeat"`
 	// Base and Head are the two values: tokens of a request, characters of a token, tokens of an
-	// event, connections of a request, seconds, or a share of requests, events or characters.
+	// event, seconds, or a share of requests, events or characters.
 	Base float64 `json:"base"`
 	Head float64 `json:"head"`
 	Text string  `json:"text"` // in words

@@ -46,7 +46,7 @@ func (r *runner) finish(a *auditor, plan traffic.Plan) record.Run {
 	if r.scale != 1 {
 		run.Audit.TimeScale = r.scale
 	}
-	run.Audit.Dials = r.client.pool.dials
+	run.Audit.Dials, run.Audit.Closed = r.client.pool.dials, r.client.pool.closed
 	conclude(&run, plannedTimes(plan), r.work.hash)
 	r.sends.fill(&run.Audit, len(r.schedule) > 0, r.scale)
 	return run

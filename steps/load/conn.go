@@ -74,8 +74,10 @@ type pool struct {
 	mu    sync.Mutex
 	idle  []*conn
 	dials int
-	shown keeping
-	loops []*stamp.Loop // read the connections in turn, one for each processor
+	// closed counts the connections that the server closed after an answer.
+	closed int
+	shown  keeping
+	loops  []*stamp.Loop // read the connections in turn, one for each processor
 }
 
 // take returns an idle connection that is still open, or a new one.
@@ -128,6 +130,7 @@ func (p *pool) learn() {
 		p.idle = slices.DeleteFunc(p.idle, func(c *conn) bool {
 			if c.streamed { // the server may close it in a moment
 				_ = c.Close()
+				p.closed++
 			}
 			return c.streamed
 		})
@@ -144,9 +147,17 @@ func (p *pool) put(c *conn) {
 	defer p.mu.Unlock()
 	if p.shown == closes && c.streamed {
 		_ = c.Close()
+		p.closed++
 		return
 	}
 	p.idle = append(p.idle, c)
+}
+
+// ended counts a connection that the server closed after an answer.
+func (p *pool) ended() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed++
 }
 
 // dial opens a connection directly, because proxies of the environment would be measured too. The net package

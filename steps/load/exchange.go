@@ -69,6 +69,9 @@ func (c *client) attempt(ctx context.Context, cn *conn, wire []byte, deadline ti
 		c.pool.put(cn)
 		return &t.resp, t.read, false, nil
 	}
+	if err == nil && ctx.Err() == nil {
+		c.pool.ended()
+	}
 	untaken = err != nil && t.read == 0 && cn.Untaken()
 	_ = cn.Close()
 	return &t.resp, t.read, untaken, err

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"runtime"
@@ -159,6 +160,25 @@ func TestConnectionsOfAServerThatCloses(t *testing.T) {
 	first, second := p.pop(), p.pop()
 	if first == nil || first.streamed || second != nil || p.shown != closes {
 		t.Errorf("%+v and %+v are used; want the connection without a stream alone", first, second)
+	}
+	if p.put(&conn{line: fakeLine(true), streamed: true}); p.closed != 4 {
+		t.Errorf("%d connections are counted as closed, want 4", p.closed)
+	}
+}
+
+// TestConnectionsThatAreClosed: the audit counts the connections that a server closes after its answers.
+func TestConnectionsThatAreClosed(t *testing.T) {
+	for header, want := range map[string]int{"Connection: close\r\n": 5, "": 0} {
+		s := serve(t, func(c net.Conn, _ string, _ map[string]any) bool {
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n%s", header, len(vectorAnswer), vectorAnswer)
+			return header == ""
+		})
+		w := workload(5)
+		w.Endpoint = "embeddings"
+		run := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: w, Seed: 1}).Run
+		if failed, classes := record.Failures(run); failed > 0 || run.Audit.Closed != want {
+			t.Errorf("%q: %d failed (%v), %d connections closed, want %d", header, failed, classes, run.Audit.Closed, want)
+		}
 	}
 }
 

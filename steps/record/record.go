@@ -202,9 +202,11 @@ type Audit struct {
 	// are wall time. 0 and 1 mean real time.
 	TimeScale float64 `json:"time_scale,omitempty"`
 	// Dials is the number of connections opened. Redials counts those opened because the server had closed an
-	// idle connection before the first byte of a response (see Request.Resent).
+	// idle connection before the first byte of a response (see Request.Resent). Closed counts those that the server
+	// closed after an answer, the warm-up's included.
 	Dials   int `json:"dials,omitempty"`
 	Redials int `json:"redials,omitempty"`
+	Closed  int `json:"closed,omitempty"`
 }
 
 // Run is everything recorded in one pass of one cell.

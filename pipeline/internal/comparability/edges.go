@@ -21,7 +21,7 @@ const (
 	// leastPairs is the smallest number of pairs of runs that must all show a difference of times.
 	leastPairs = 3
 	// otherGathered is the difference of the shares of events that come together which is reported: a busy machine moves
-	// both shares. otherConnections is that of connections per request.
+	// both shares. otherConnections is that of the shares of answers after which a server closes the connection.
 	otherGathered, otherConnections = 0.25, 0.25
 	// meanE2EL is the metric that the times are compared with.
 	meanE2EL = "e2el.mean"
@@ -71,22 +71,22 @@ func gathered(pairs []runPair) (d result.RequestDifference, differs bool) {
 	return d, math.Abs(d.Head-d.Base) > otherGathered && agree(pairs, rise(share))
 }
 
-// connections reports if requests of one side need more connections. Under a load with a rate they are opened before a
-// request is due, so that no latency has the time that they take.
+// connections reports if one side closes more of its connections after an answer. Under a load with a rate, others are
+// opened before a request is due, so that no latency has the time that they take.
 func connections(pairs []runPair) (d result.RequestDifference, differs bool) {
 	d = result.RequestDifference{What: result.OtherConnections, Repeat: pairs[0].Repeat, Shown: true}
 	perRequest := func(r result.Run) float64 {
-		dials, _ := r.Audit["dials"].(float64)
+		closed, _ := r.Audit["closed"].(float64)
 		sent := r.Sent
 		if w := r.Requests.Warmup; w != nil {
 			sent += w.Sent
 		}
-		return dials / float64(max(sent, 1))
+		return closed / float64(max(sent, 1))
 	}
 	d.Base, d.Head = means(pairs, perRequest)
-	d.Text = fmt.Sprintf("connections per request: base %.2g, head %.2g; a load with a rate opens them before a request is due, so that no "+
-		"latency has the time that they take", d.Base, d.Head)
-	return d, min(d.Base, d.Head) > 0 && math.Abs(d.Head-d.Base) > otherConnections && agree(pairs, rise(perRequest))
+	d.Text = fmt.Sprintf("answers after which the server closed the connection: base %.0f %%, head %.0f %%; a load with a rate opens the "+
+		"next one before a request is due, so that no latency has the time that it takes", 100*d.Base, 100*d.Head)
+	return d, math.Abs(d.Head-d.Base) > otherConnections && agree(pairs, rise(perRequest))
 }
 
 // warmupFailures reports if more requests of the warm-up fail on one side.

@@ -42,7 +42,7 @@ func TestEdgesOfRuns(t *testing.T) {
 	const n, repeats, ms = 40, 4, int64(1e6)
 	rng := rand.New(rand.NewPCG(5, 1))
 	type times struct{ tail, warm, answer int64 } // nanoseconds
-	gathered, dials := 0, 10.0
+	gathered, closed := 0, 0.0
 	of := func(at times, failed int) *result.Cell {
 		c := cell("0.7", repeats, func(int) []record.Request { return nil })
 		for i := range c.Runs {
@@ -63,7 +63,7 @@ func TestEdgesOfRuns(t *testing.T) {
 				}
 			})
 			c.Runs[i].Requests = CollectRequests(record.ListOf(measured...), record.ListOf(warm...))
-			c.Runs[i].Sent, c.Runs[i].Audit["dials"] = n, dials
+			c.Runs[i].Sent, c.Runs[i].Audit["closed"] = n, closed
 			c.Runs[i].Metrics = map[string]float64{"e2el.mean": float64(at.answer) / 1e9}
 		}
 		return c
@@ -72,29 +72,28 @@ func TestEdgesOfRuns(t *testing.T) {
 	for name, tt := range map[string]struct {
 		head   times
 		failed int
-		// gathered events of each answer, and connections of each run
+		// gathered events of each answer, and closed connections of each run
 		gathered int
-		dials    float64
+		closed   float64
 		want     []result.DifferentRequests
 	}{
-		"the same":                     {honest, 0, 0, 10, nil},
-		"slower in all":                {times{honest.tail, 150 * ms, 150 * ms}, 0, 0, 10, nil},
-		"slower in the measured ones":  {times{honest.tail, 100 * ms, 300 * ms}, 0, 0, 10, nil},
-		"ends later":                   {times{150 * ms, honest.warm, honest.answer}, 0, 0, 10, []result.DifferentRequests{result.LateEnds}},
-		"a tail of half a millisecond": {times{ms / 2, honest.warm, honest.answer}, 0, 0, 10, nil},
-		"slow first requests":          {times{honest.tail, 700 * ms, honest.answer}, 0, 0, 10, []result.DifferentRequests{result.OtherWarmup}},
-		"first requests that fail":     {honest, 15, 0, 10, []result.DifferentRequests{result.OtherWarmup}},
-		"one first request fails":      {honest, 1, 0, 10, nil},
-		"events come together":         {honest, 0, 12, 10, []result.DifferentRequests{result.GatheredEvents}},
-		"few events do":                {honest, 0, 5, 10, nil},
-		"a connection for each":        {honest, 0, 0, 60, []result.DifferentRequests{result.OtherConnections}},
-		"a few more connections":       {honest, 0, 0, 20, nil},
-		"connections unknown":          {honest, 0, 0, 0, nil},
+		"the same":                     {honest, 0, 0, 0, nil},
+		"slower in all":                {times{honest.tail, 150 * ms, 150 * ms}, 0, 0, 0, nil},
+		"slower in the measured ones":  {times{honest.tail, 100 * ms, 300 * ms}, 0, 0, 0, nil},
+		"ends later":                   {times{150 * ms, honest.warm, honest.answer}, 0, 0, 0, []result.DifferentRequests{result.LateEnds}},
+		"a tail of half a millisecond": {times{ms / 2, honest.warm, honest.answer}, 0, 0, 0, nil},
+		"slow first requests":          {times{honest.tail, 700 * ms, honest.answer}, 0, 0, 0, []result.DifferentRequests{result.OtherWarmup}},
+		"first requests that fail":     {honest, 15, 0, 0, []result.DifferentRequests{result.OtherWarmup}},
+		"one first request fails":      {honest, 1, 0, 0, nil},
+		"events come together":         {honest, 0, 12, 0, []result.DifferentRequests{result.GatheredEvents}},
+		"few events do":                {honest, 0, 5, 0, nil},
+		"closes after each answer":     {honest, 0, 0, 60, []result.DifferentRequests{result.OtherConnections}},
+		"a few closed connections":     {honest, 0, 0, 10, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			gathered, dials = 0, 10
+			gathered, closed = 0, 0
 			base := of(honest, 0)
-			gathered, dials = tt.gathered, tt.dials
+			gathered, closed = tt.gathered, tt.closed
 			head := of(tt.head, tt.failed)
 			for _, sides := range [][2]*result.Cell{{base, head}, {head, base}} {
 				got, _ := CompareRequests("benchmark.b", sides[0], sides[1])

@@ -152,6 +152,9 @@ func audit(a record.Audit) map[string]any {
 		"dials": float64(a.Dials), "redials": float64(a.Redials),
 		"cpu_s": a.CPUSeconds, "clock_step_s": sec(a.ClockStep), "peak_concurrency": float64(a.PeakConcurrency),
 	}
+	if a.Closed > 0 {
+		out["closed"] = float64(a.Closed)
+	}
 	for name, text := range map[string]string{"clock": a.Clock, "schedule_hash": a.ScheduleHash, "work_hash": a.WorkHash} {
 		if text != "" {
 			out[name] = text
