@@ -70,7 +70,9 @@ func TestCompareShowsEachTime(t *testing.T) {
 	if err := reports.Compare(&text, []reports.Side{side(0), side(0.001)}, format("text"), reports.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for want, there := range map[string]bool{"TTFT mean": true, "ITL mean": true, "E2EL p50": true, "E2EL mean": false, "Output throughput": true} {
+	for want, there := range map[string]bool{
+		"TTFT mean": true, "ITL mean": true, "E2EL p50": true, "E2EL mean": false, "Output throughput": true,
+	} {
 		if strings.Contains(text.String(), want) != there {
 			t.Errorf("%s: want %v in\n%s", want, there, text.String())
 		}
