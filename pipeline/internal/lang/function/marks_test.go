@@ -1,4 +1,4 @@
-package function
+package function_test
 
 import (
 	"strings"
@@ -6,8 +6,10 @@ import (
 
 	"github.com/hashicorp/hcl/v2/ext/customdecode"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
+	ctyfunction "github.com/zclconf/go-cty/cty/function"
 	"pgregory.net/rapid"
+
+	"github.com/servegate/pipeline/pipeline/internal/lang/function"
 )
 
 const mark = "sensitive"
@@ -53,7 +55,7 @@ func argument(t *rapid.T, secret string) cty.Value {
 func TestMarkedArguments(t *testing.T) {
 	const secret = "hunter2-XYZZY"
 	dir := t.TempDir()
-	for name, f := range Table(dir, nil, func(string, string) {}) {
+	for name, f := range function.Table(dir, nil, func(string, string) {}) {
 		if lazy(f.Params(), f.VarParam()) {
 			continue
 		}
@@ -95,7 +97,7 @@ func TestMarksAreKept(t *testing.T) {
 		"alltrue": {cty.ListVal([]cty.Value{cty.True.Mark(mark)})}, "basename": {secret},
 		"lookup": {cty.MapVal(map[string]cty.Value{"1": cty.Zero}), secret, cty.Zero},
 	}
-	table := Table(t.TempDir(), nil, func(string, string) {})
+	table := function.Table(t.TempDir(), nil, func(string, string) {})
 	for name, args := range tests {
 		v, err := table[name].Call(args)
 		if err != nil {
@@ -139,7 +141,7 @@ func leaks(v cty.Value, secret string) bool {
 	return found || err != nil
 }
 
-func lazy(params []function.Parameter, variadic *function.Parameter) bool {
+func lazy(params []ctyfunction.Parameter, variadic *ctyfunction.Parameter) bool {
 	for _, p := range params {
 		if p.Type == customdecode.ExpressionClosureType {
 			return true
