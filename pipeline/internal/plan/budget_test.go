@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"strings"
@@ -8,11 +8,12 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
 // bought plans a file of two sides with 4 to 12 repeats whose launches have 2 GPUs and start in
 // 240 s, with a budget.
-func bought(t *testing.T, budget config.Budget, start float64) (*Plan, hcl.Diagnostics) {
+func bought(t *testing.T, budget config.Budget, start float64) (*plan.Plan, hcl.Diagnostics) {
 	t.Helper()
 	cfg := configOf(12, 2, 4)
 	cfg.Benchmarks[0].RepeatMin = 4
@@ -22,7 +23,7 @@ func bought(t *testing.T, budget config.Budget, start float64) (*Plan, hcl.Diagn
 	cfg.Settings.Price = &config.Price{GPUHour: 3, Currency: "USD"}
 	cfg.Settings.Budget = &budget
 	cfg.Settings.BudgetRange = hcl.Range{Filename: "two.pipeline.hcl", Start: hcl.Pos{Line: 3, Column: 3}}
-	return Build(cfg, Options{File: "two.pipeline.hcl", LaunchTime: func([]string) float64 { return start }})
+	return plan.Build(cfg, plan.Options{File: "two.pipeline.hcl", LaunchTime: func([]string) float64 { return start }})
 }
 
 func TestABudgetBuysRepeats(t *testing.T) {
@@ -50,7 +51,7 @@ func TestABudgetBuysRepeats(t *testing.T) {
 		if len(p.Repeats) != tt.repeats || len(p.Looks) != tt.looks || p.Benchmarks[0].RepeatMax != tt.repeats || p.Budget.Repeats != 12 {
 			t.Errorf("%s: %d repeats with looks %v, want %d with %d; %+v", name, len(p.Repeats), p.Looks, tt.repeats, tt.looks, p.Budget)
 		}
-		if bound := p.Exceeded(p.spending()); bound != "" {
+		if bound := p.Exceeded(plan.Spending{p.Estimate.Hours, p.Estimate.Seconds}); bound != "" {
 			t.Errorf("%s: the plan exceeds %s", name, bound)
 		}
 	}
@@ -81,8 +82,12 @@ func TestABudgetThatDecidesNothingIsRefused(t *testing.T) {
 // Where nothing says how long servers start, a plan keeps its repeats, and says why.
 func TestABudgetOfUnknownStarts(t *testing.T) {
 	p, diags := bought(t, config.Budget{GPUTime: time.Minute}, 0)
-	if diags.HasErrors() || len(p.Repeats) != 12 || !strings.Contains(p.budgetText(), "is not known before servers were started once") {
-		t.Errorf("%d repeats, %q, %v", len(p.Repeats), p.budgetText(), diags)
+	var text strings.Builder
+	if diags.HasErrors() || len(p.Repeats) != 12 {
+		t.Fatalf("%d repeats, %v", len(p.Repeats), diags)
+	}
+	if err := p.WriteText(&text); err != nil || !strings.Contains(text.String(), "is not known before servers were started once") {
+		t.Errorf("%v\n%s", err, text.String())
 	}
 }
 
@@ -123,7 +128,7 @@ func hours(h float64) time.Duration { return time.Duration(h * float64(time.Hour
 func TestABudgetOfGPUTimeNeedsGPUs(t *testing.T) {
 	cfg := configOf(12, 2)
 	cfg.Settings.Budget = &config.Budget{GPUTime: time.Hour}
-	if _, diags := Build(cfg, Options{LaunchTime: func([]string) float64 { return 60 }}); !diags.HasErrors() ||
+	if _, diags := plan.Build(cfg, plan.Options{LaunchTime: func([]string) float64 { return 60 }}); !diags.HasErrors() ||
 		!strings.Contains(diags[0].Summary, "gpu_time needs servers with gpus") {
 		t.Errorf("%v", diags)
 	}
@@ -145,7 +150,7 @@ func TestABudgetOfMoneyNeedsAPriceThatCharges(t *testing.T) {
 		}
 		cfg.Settings.Price = &config.Price{GPUHour: tt.price, Currency: "USD"}
 		cfg.Settings.Budget = &config.Budget{Cost: config.Money{Value: 36, Currency: "USD"}}
-		_, diags := Build(cfg, Options{LaunchTime: func([]string) float64 { return 60 }})
+		_, diags := plan.Build(cfg, plan.Options{LaunchTime: func([]string) float64 { return 60 }})
 		if !diags.HasErrors() || !strings.Contains(diags[0].Summary, "charges something") || !strings.Contains(diags[0].Detail, tt.want) {
 			t.Errorf("%s: %v", name, diags)
 		}

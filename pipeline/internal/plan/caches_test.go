@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -34,7 +35,7 @@ func TestSharedCaches(t *testing.T) {
 		cfg.Servers[0].Spec.Container, cfg.Servers[1].Spec.Container = tt.base, tt.head
 		m, _ := metric.Lookup(tt.metric)
 		cfg.Gates[0].Metrics = []metric.Metric{m}
-		warnings := build(t, cfg, Options{}).Warnings
+		warnings := build(t, cfg, plan.Options{}).Warnings
 		found := slices.DeleteFunc(warnings, func(w string) bool { return !strings.Contains(w, " share ") })
 		if tt.want == "" && len(found) > 0 || tt.want != "" && (len(found) != 1 || !strings.Contains(found[0], tt.want)) {
 			t.Errorf("%s: warnings %q, want %q once", name, found, tt.want)
@@ -63,7 +64,7 @@ func TestDeclaredCaches(t *testing.T) {
 		head.Addr = cfg.Servers[1].Spec.Addr
 		cfg.Servers[1].Spec = head
 		cfg.Servers[0].Spec.Caches, cfg.Servers[1].Spec.Caches = tt.base, tt.head
-		p := build(t, cfg, Options{})
+		p := build(t, cfg, plan.Options{})
 		if s := p.Sides[0]; len(s.Differences) != tt.differ || s.Identical != (tt.differ == 0) {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -97,7 +98,7 @@ func TestFilledCachesLeaveEnoughRepeats(t *testing.T) {
 		if tt.caches {
 			cfg.Servers[0].Spec.Caches = []steps.Cache{{Folder: "a", Env: "CACHE"}}
 		}
-		_, diags := Build(cfg, Options{IgnoreNoise: true})
+		_, diags := plan.Build(cfg, plan.Options{IgnoreNoise: true})
 		if refused := diags.HasErrors(); refused != (tt.want != "") || refused && !strings.Contains(diags[0].Detail, tt.want) {
 			t.Errorf("%s with %d repeats, caches %t: %v, want …%s…", tt.test, tt.repeats, tt.caches, diags, tt.want)
 		}

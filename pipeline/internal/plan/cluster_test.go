@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -20,7 +21,7 @@ func clustered(repeats int, spec steps.SlurmSpec) *config.Config {
 }
 
 // lanesOf writes the schedule: the lane of each repeat of each round.
-func lanesOf(p *Plan) string {
+func lanesOf(p *plan.Plan) string {
 	var rounds []string
 	for _, round := range p.Rounds() {
 		var words []string
@@ -44,7 +45,7 @@ func TestRepeatsSideBySide(t *testing.T) {
 		{steps.SlurmSpec{Nodes: 4, SideBySide: true, LoadNode: new(0)}, "0 1 2 3; 0"},
 		{steps.SlurmSpec{Nodes: 4, SideBySide: true, LoadNode: new(1)}, "0 1; 0 1; 0"}, // two nodes for each
 	} {
-		p, diags := Build(clustered(5, tt.spec), Options{})
+		p, diags := plan.Build(clustered(5, tt.spec), plan.Options{})
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}
@@ -58,7 +59,7 @@ func TestRepeatsSideBySide(t *testing.T) {
 func TestMachinesSideBySide(t *testing.T) {
 	cfg := clustered(5, steps.SlurmSpec{Nodes: 3, SideBySide: true})
 	cfg.Settings.Machines = &config.Machines{Between: 0.03}
-	p, diags := Build(cfg, Options{})
+	p, diags := plan.Build(cfg, plan.Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -66,7 +67,7 @@ func TestMachinesSideBySide(t *testing.T) {
 		t.Errorf("%s on %+v, want %s", got, p.Machines, want)
 	}
 	cfg.Settings.Slurm.SideBySide = false
-	turns, _ := Build(cfg, Options{})
+	turns, _ := plan.Build(cfg, plan.Options{})
 	if got, want := lanesOf(turns), "0; 1; 2; 0; 1"; got != want || turns.Estimate.Seconds <= 2*p.Estimate.Seconds {
 		t.Errorf("in turn %s in %g s, and %g s side by side", got, turns.Estimate.Seconds, p.Estimate.Seconds)
 	}
@@ -77,7 +78,7 @@ func TestClusterIsPartOfTheFingerprint(t *testing.T) {
 	built := func(change func(*steps.SlurmSpec)) string {
 		spec := steps.SlurmSpec{Partition: "gpu", Account: "us", Time: time.Hour, Nodes: 2, GPUsPerNode: 1, Runtime: steps.RuntimeNone}
 		change(&spec)
-		p, diags := Build(clustered(4, spec), Options{})
+		p, diags := plan.Build(clustered(4, spec), plan.Options{})
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}
@@ -130,17 +131,18 @@ func TestSideBySideIsRefused(t *testing.T) {
 		"two nodes a repeat": {wide, "set nodes = 4"},
 		"a spread server":    {spread, "set nodes = 4"},
 	} {
-		if _, diags := Build(tt.cfg, Options{}); !strings.Contains(diags.Error(), tt.want) {
+		if _, diags := plan.Build(tt.cfg, plan.Options{}); !strings.Contains(diags.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, diags, tt.want)
 		}
 	}
-	if p, diags := Build(clustered(4, both), Options{Simulated: "process"}); diags.HasErrors() || p.Cluster != nil || len(p.Rounds()) != 4 {
+	p, diags := plan.Build(clustered(4, both), plan.Options{Simulated: "process"})
+	if diags.HasErrors() || p.Cluster != nil || len(p.Rounds()) != 4 {
 		t.Errorf("a rehearsal on one machine has %v and %d rounds: %v", p.Cluster, len(p.Rounds()), diags)
 	}
 }
 
 func TestSideBySideSaysWhatItSaves(t *testing.T) {
-	p, diags := Build(clustered(6, steps.SlurmSpec{Nodes: 3, SideBySide: true}), Options{})
+	p, diags := plan.Build(clustered(6, steps.SlurmSpec{Nodes: 3, SideBySide: true}), plan.Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -151,9 +153,14 @@ func TestSideBySideSaysWhatItSaves(t *testing.T) {
 		t.Errorf("warnings %q", p.Warnings)
 	}
 	for _, test := range gates.StandardTests().OfRuns() {
-		p.Gates[0].TestName = test.Name
+		cfg := clustered(12, steps.SlurmSpec{Nodes: 3, SideBySide: true})
+		cfg.Gates[0].TestName = test.Name
+		p, diags := plan.Build(cfg, plan.Options{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
 		apart := fmt.Sprintf("test = %q takes the sides of a repeat apart", test.Name)
-		if got := strings.Join(warnings(p), "\n"); strings.Contains(got, apart) != (test.Design == gates.Unpaired) {
+		if got := strings.Join(p.Warnings, "\n"); strings.Contains(got, apart) != (test.Design == gates.Unpaired) {
 			t.Errorf("%s: warnings %q", test, got)
 		}
 	}
@@ -161,7 +168,7 @@ func TestSideBySideSaysWhatItSaves(t *testing.T) {
 	if err := p.WriteText(text); err != nil {
 		t.Fatal(err)
 	}
-	saved := Duration(p.Estimate.Sequential - p.Estimate.Seconds)
+	saved := plan.Duration(p.Estimate.Sequential - p.Estimate.Seconds)
 	if want := "side by side  3 repeats at a time, each with its sides on one node: saves " + saved; !strings.Contains(text.String(), want) {
 		t.Errorf("the plan lacks %q:\n%s", want, text)
 	}
@@ -171,7 +178,7 @@ func TestSideBySideSaysWhatItSaves(t *testing.T) {
 func TestDriversStayWhereTheCommandRuns(t *testing.T) {
 	cfg := clustered(4, steps.SlurmSpec{Nodes: 2, LoadNode: new(1)})
 	cfg.Benchmarks[0].Cells[0].Workload.Driver = &steps.Driver{Kind: steps.DriverExec, Command: []string{"bench"}}
-	_, diags := Build(cfg, Options{})
+	_, diags := plan.Build(cfg, plan.Options{})
 	if !diags.HasErrors() || !strings.Contains(diags.Error(), "load_node is for this program's own load generator") {
 		t.Errorf("a driver beside load_node: %v", diags)
 	}

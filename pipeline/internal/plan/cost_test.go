@@ -4,11 +4,9 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/reports/result"
-	"github.com/servegate/pipeline/steps"
 )
 
 // costPlan has two targets that are launched four times each, with two runs of 90 s in a
@@ -65,28 +63,6 @@ func TestEstimateCountsWhatMachinesAreHeldFor(t *testing.T) {
 		if !near(e.Seconds, tt.seconds) || !near(e.GPUHours, tt.gpus) || !near(e.MachineHours, tt.machines) || !near(e.StartShare, tt.part) ||
 			e.UnknownStarts != tt.unknown || !strings.Contains(e.Basis, tt.basis) {
 			t.Errorf("%s: %+v, want %+v", name, e, tt)
-		}
-	}
-}
-
-// A run is as long as its schedule: 200 requests at 10 in a second, of which a ramp sends fewer at first.
-func TestLengthOfARunFollowsItsSchedule(t *testing.T) {
-	for name, tt := range map[string]struct {
-		load steps.Load
-		want float64
-	}{
-		"a rate":          {steps.Load{Arrival: "constant", Rate: 10}, 20},
-		"a ramp from 0":   {steps.Load{Arrival: "constant", Rate: 10, Ramp: 40 * time.Second}, 40},
-		"a ramp from 20":  {steps.Load{Arrival: "constant", Rate: 10, RampFrom: 20, Ramp: 10 * time.Second}, 15},
-		"a limit of time": {steps.Load{Arrival: "constant", Rate: 10, Ramp: 40 * time.Second, Duration: 30 * time.Second}, 30},
-	} {
-		cfg := configOf(1, 10)
-		tt.load.Requests = 200
-		for i := range cfg.Benchmarks[0].Cells {
-			cfg.Benchmarks[0].Cells[i].Workload.Load = tt.load
-		}
-		if got := build(t, cfg, Options{}).Benchmarks[0].Cells[0].Seconds - drainAssumed; math.Abs(got-tt.want) > 0.3 {
-			t.Errorf("%s lasts %.1f s, want %.1f", name, got, tt.want)
 		}
 	}
 }

@@ -1,16 +1,17 @@
-package plan
+package plan_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 )
 
 func TestAPlanStatesWhatImprovementItShows(t *testing.T) {
 	cfg := configOf(6, 2)
 	cfg.Gates[0].Expect, cfg.Gates[0].Margin = gates.ExpectImprovement, 0
-	p := build(t, cfg, Options{})
+	p := build(t, cfg, plan.Options{})
 	var text strings.Builder
 	if err := p.WriteText(&text); err != nil {
 		t.Fatal(err)

@@ -1,12 +1,16 @@
 package plan
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/servegate/pipeline/steps"
+)
 
 // TestHashTakesTheContentOfADataset: a file that moves is the same cell, one that changes
 // another, and one whose content is not known goes by its name.
 func TestHashTakesTheContentOfADataset(t *testing.T) {
 	cell := func(path, sum string) [2]string {
-		w := workload(4)
+		w := steps.Workload{Endpoint: "completions", Load: steps.Load{Arrival: "poisson", Rate: 4, Requests: 200}}
 		w.Dataset.Kind, w.Dataset.Path, w.Dataset.Sum = "trace", path, sum
 		return [2]string{Hash("b", nil, w), workKey("b", w)}
 	}

@@ -1,19 +1,23 @@
-package plan
+package plan_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
 )
@@ -72,10 +76,10 @@ func texts(rates []float64) []string {
 	return out
 }
 
-func build(t *testing.T, cfg *config.Config, opt Options) *Plan {
+func build(t *testing.T, cfg *config.Config, opt plan.Options) *plan.Plan {
 	t.Helper()
 	opt.File = "two.pipeline.hcl"
-	p, diags := Build(cfg, opt)
+	p, diags := plan.Build(cfg, opt)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
@@ -83,7 +87,7 @@ func build(t *testing.T, cfg *config.Config, opt Options) *Plan {
 }
 
 // orderOfSides returns "b" for each repeat that begins with the base, "h" for the others.
-func orderOfSides(p *Plan) string {
+func orderOfSides(p *plan.Plan) string {
 	var out strings.Builder
 	for _, r := range p.Repeats {
 		if r.Launches[0].Target == `server.vllm.sut["base"]` {
@@ -102,8 +106,8 @@ func TestOrderOfSidesIsDrawn(t *testing.T) {
 	first := [repeats]int{}
 	same := map[string]int{} // repeats whose orders agree
 	for seed := range uint64(plans) {
-		p := &Plan{Benchmarks: []Benchmark{{RepeatMin: 4, RepeatMax: repeats, Seed: seed,
-			Cells: []Cell{{Hash: "b", Target: `server.vllm.sut["base"]`}, {Hash: "h", Target: "head"}}}}}
+		p := &plan.Plan{Benchmarks: []plan.Benchmark{{RepeatMin: 4, RepeatMax: repeats, Seed: seed,
+			Cells: []plan.Cell{{Hash: "b", Target: `server.vllm.sut["base"]`}, {Hash: "h", Target: "head"}}}}}
 		p.Reschedule()
 		order := orderOfSides(p)
 		if n := strings.Count(order[:4], "b"); n == 0 || n == 4 {
@@ -139,11 +143,11 @@ func TestOrderOfSidesIsDrawn(t *testing.T) {
 
 // The order is that of the plan whichever way it is made: more repeats keep the first, and other images draw anew.
 func TestOrderOfSidesIsKept(t *testing.T) {
-	p := build(t, configOf(4, 2, 4), Options{})
-	if more := build(t, configOf(40, 2, 4), Options{}); !strings.HasPrefix(orderOfSides(more), orderOfSides(p)) {
+	p := build(t, configOf(4, 2, 4), plan.Options{})
+	if more := build(t, configOf(40, 2, 4), plan.Options{}); !strings.HasPrefix(orderOfSides(more), orderOfSides(p)) {
 		t.Errorf("the first repeats of more are %s, of few %s", orderOfSides(more), orderOfSides(p))
 	}
-	many := build(t, configOf(40, 2, 4), Options{})
+	many := build(t, configOf(40, 2, 4), plan.Options{})
 	other := *many
 	other.Targets = slices.Clone(many.Targets)
 	other.Targets[1].Images = []string{"vllm/vllm-openai:v0.33.0"}
@@ -152,7 +156,7 @@ func TestOrderOfSidesIsKept(t *testing.T) {
 		t.Error("another image has the same order in 40 repeats")
 	}
 	many.Reschedule()
-	if again := build(t, configOf(40, 2, 4), Options{}); orderOfSides(again) != orderOfSides(many) {
+	if again := build(t, configOf(40, 2, 4), plan.Options{}); orderOfSides(again) != orderOfSides(many) {
 		t.Error("a plan that is laid out again has another order")
 	}
 }
@@ -161,11 +165,11 @@ func TestOrderOfSidesIsKept(t *testing.T) {
 func TestOrderOfManySides(t *testing.T) {
 	targets := []string{"a", "b", "c", "d"}
 	for seed := range uint64(100) {
-		bm := Benchmark{RepeatMin: 4, RepeatMax: 4, Seed: seed}
+		bm := plan.Benchmark{RepeatMin: 4, RepeatMax: 4, Seed: seed}
 		for _, target := range targets {
-			bm.Cells = append(bm.Cells, Cell{Hash: target, Target: target})
+			bm.Cells = append(bm.Cells, plan.Cell{Hash: target, Target: target})
 		}
-		p := &Plan{Benchmarks: []Benchmark{bm}}
+		p := &plan.Plan{Benchmarks: []plan.Benchmark{bm}}
 		p.Reschedule()
 		before := map[string]bool{}
 		for _, r := range p.Repeats {
@@ -176,7 +180,7 @@ func TestOrderOfManySides(t *testing.T) {
 			}
 		}
 		if len(before) != 12 {
-			t.Errorf("seed %d: %d of 12 orders of two targets in %v", seed, len(before), p.orderText())
+			t.Errorf("seed %d: %d of 12 orders of two targets in %v", seed, len(before), p.Repeats)
 		}
 	}
 }
@@ -184,8 +188,8 @@ func TestOrderOfManySides(t *testing.T) {
 // TestSidesShareTheirWork: in a repeat both sides get the same seeds in the same order of
 // cells; from repeat to repeat the content changes and the shape does not.
 func TestSidesShareTheirWork(t *testing.T) {
-	p := build(t, configOf(6, 1, 2, 3, 4, 5), Options{})
-	work := func(l Launch) []string {
+	p := build(t, configOf(6, 1, 2, 3, 4, 5), plan.Options{})
+	work := func(l plan.Launch) []string {
 		var out []string
 		for _, r := range l.Runs {
 			_, c, _ := p.Cell(r.Cell)
@@ -220,11 +224,11 @@ func TestSidesShareTheirWork(t *testing.T) {
 }
 
 func TestPlanIsReproducible(t *testing.T) {
-	a, b := build(t, configOf(4, 2, 4), Options{}), build(t, configOf(4, 2, 4), Options{})
-	if diff := cmp.Diff(a, b, cmp.AllowUnexported(Plan{}, cellAt{})); diff != "" {
+	a, b := build(t, configOf(4, 2, 4), plan.Options{}), build(t, configOf(4, 2, 4), plan.Options{})
+	if diff := cmp.Diff(a, b, cmpopts.IgnoreUnexported(plan.Plan{})); diff != "" {
 		t.Errorf("two plans of one file differ:\n%s", diff)
 	}
-	if c := build(t, configOf(4, 2, 8), Options{}); c.Fingerprint == a.Fingerprint {
+	if c := build(t, configOf(4, 2, 8), plan.Options{}); c.Fingerprint == a.Fingerprint {
 		t.Error("another rate leaves the fingerprint as it was; a run could be resumed with other work")
 	}
 }
@@ -233,26 +237,26 @@ func TestPlanIsReproducible(t *testing.T) {
 // baseline.
 func TestHash(t *testing.T) {
 	values := []result.AxisValue{{Name: "side", Value: "base"}, {Name: "rate", Value: "4"}}
-	if got, want := Hash("serving", values, workload(4)), "3c7748ca92c68f1c"; got != want {
+	if got, want := plan.Hash("serving", values, workload(4)), "3c7748ca92c68f1c"; got != want {
 		t.Errorf("Hash = %s, want %s: the identity of cells has changed; raise HashVersion if that is meant", got, want)
 	}
 	reversed := slices.Clone(values)
 	slices.Reverse(reversed)
-	if Hash("serving", values, workload(4)) != Hash("serving", reversed, workload(4)) {
+	if plan.Hash("serving", values, workload(4)) != plan.Hash("serving", reversed, workload(4)) {
 		t.Error("the order of axes changes the identity")
 	}
 	for what, other := range map[string]string{
-		"benchmark": Hash("other", values, workload(4)), "workload": Hash("serving", values, workload(5)),
-		"values": Hash("serving", values[:1], workload(4)),
+		"benchmark": plan.Hash("other", values, workload(4)), "workload": plan.Hash("serving", values, workload(5)),
+		"values": plan.Hash("serving", values[:1], workload(4)),
 	} {
-		if other == Hash("serving", values, workload(4)) {
+		if other == plan.Hash("serving", values, workload(4)) {
 			t.Errorf("another %s has the same identity", what)
 		}
 	}
 }
 
 func TestComparisons(t *testing.T) {
-	p := build(t, configOf(4, 2, 4), Options{})
+	p := build(t, configOf(4, 2, 4), plan.Options{})
 	g := p.Gates[0]
 	if len(g.Comparisons) != 2 || p.FamilySize != 4 {
 		t.Fatalf("%d comparisons, family %d; want 2 and 4 (a metric and the success rate of each)", len(g.Comparisons), p.FamilySize)
@@ -276,7 +280,7 @@ func TestShares(t *testing.T) {
 	own.Addr, own.Alpha = "gate.own", 0.01
 	warns.Addr, warns.OnRegression = "gate.warns", result.Warn
 	cfg.Gates = append(cfg.Gates, &own, &warns)
-	p := build(t, cfg, Options{})
+	p := build(t, cfg, plan.Options{})
 	if p.FamilySize != 8 {
 		t.Errorf("family of %d, want 8: two gates can fail, of 2 comparisons with a success rate each", p.FamilySize)
 	}
@@ -292,7 +296,7 @@ func TestShares(t *testing.T) {
 	}
 
 	cfg.Servers[0].Spec.URL = "http://127.0.0.1:1"
-	if p := build(t, cfg, Options{}); p.FamilySize != 4 {
+	if p := build(t, cfg, plan.Options{}); p.FamilySize != 4 {
 		t.Errorf("family of %d beside a server that is not launched, want 4: only success rates are tested", p.FamilySize)
 	}
 }
@@ -303,7 +307,7 @@ func TestABaseThatTheMatrixExcludesIsMissing(t *testing.T) {
 	b.Cells = b.Cells[1:] // base at rate 2
 	cfg.Gates[0].Cells = []int{0, 1, 2}
 	var without int
-	for _, c := range build(t, cfg, Options{}).Gates[0].Comparisons {
+	for _, c := range build(t, cfg, plan.Options{}).Gates[0].Comparisons {
 		if c.Base == "" {
 			without++
 		}
@@ -322,21 +326,25 @@ func TestOnly(t *testing.T) {
 		// The base comes along with the head that is compared with it.
 		{"side=head rate=4", 2}, {"side=head*", 4},
 	} {
-		p := build(t, configOf(4, 2, 4), Options{Only: []string{tt.pattern}})
-		if n := p.cellCount(); n != tt.cells {
+		p := build(t, configOf(4, 2, 4), plan.Options{Only: []string{tt.pattern}})
+		n := 0
+		for _, b := range p.Benchmarks {
+			n += len(b.Cells)
+		}
+		if n != tt.cells {
 			t.Errorf("--only %s keeps %d cells, want %d", tt.pattern, n, tt.cells)
 		}
 	}
-	if _, diags := Build(configOf(4, 2), Options{Only: []string{"rate=9"}}); !diags.HasErrors() {
+	if _, diags := plan.Build(configOf(4, 2), plan.Options{Only: []string{"rate=9"}}); !diags.HasErrors() {
 		t.Error("--only that matches nothing is no error")
 	}
 }
 
 func TestOneRepeatIsWarnedOf(t *testing.T) {
-	if p := build(t, configOf(4, 2), Options{Repeat: 1}); len(p.Warnings) != 1 {
+	if p := build(t, configOf(4, 2), plan.Options{Repeat: 1}); len(p.Warnings) != 1 {
 		t.Errorf("warnings %q, want one: no test is possible with one repeat", p.Warnings)
 	}
-	if p := build(t, configOf(4, 2), Options{}); len(p.Warnings) != 0 {
+	if p := build(t, configOf(4, 2), plan.Options{}); len(p.Warnings) != 0 {
 		t.Errorf("warnings %q on a plan with four repeats", p.Warnings)
 	}
 }
@@ -344,23 +352,23 @@ func TestOneRepeatIsWarnedOf(t *testing.T) {
 // TestFingerprintKnowsTheEnvironment: a run is not resumed with servers that differ in
 // more than their command line.
 func TestFingerprintKnowsTheEnvironment(t *testing.T) {
-	plain := build(t, configOf(4, 2), Options{}).Fingerprint
+	plain := build(t, configOf(4, 2), plan.Options{}).Fingerprint
 	cfg := configOf(4, 2)
 	cfg.Servers[1].Spec.Env = []steps.EnvVar{{Name: "VLLM_USE_V1", Value: "0"}}
-	if build(t, cfg, Options{}).Fingerprint == plain {
+	if build(t, cfg, plan.Options{}).Fingerprint == plain {
 		t.Error("another environment leaves the fingerprint as it was")
 	}
 }
 
 func TestRepeatOption(t *testing.T) {
-	if p := build(t, configOf(4, 2), Options{Repeat: 9}); len(p.Repeats) != 9 {
+	if p := build(t, configOf(4, 2), plan.Options{Repeat: 9}); len(p.Repeats) != 9 {
 		t.Errorf("%d repeats, want 9", len(p.Repeats))
 	}
 }
 
 func TestTextGolden(t *testing.T) {
 	var got bytes.Buffer
-	p := build(t, configOf(6, 2, 4), Options{Simulated: "process", TimeScale: 4})
+	p := build(t, configOf(6, 2, 4), plan.Options{Simulated: "process", TimeScale: 4})
 	if err := p.WriteText(&got); err != nil {
 		t.Fatal(err)
 	}
@@ -374,12 +382,12 @@ func BenchmarkCells(b *testing.B) {
 	for i := range rates {
 		rates[i] = float64(i + 1)
 	}
-	built, diags := Build(configOf(6, rates...), Options{})
+	built, diags := plan.Build(configOf(6, rates...), plan.Options{})
 	text, err := json.Marshal(built)
 	if diags.HasErrors() || err != nil {
 		b.Fatal(diags, err)
 	}
-	p, err := Read(text)
+	p, err := plan.Read(text)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -400,7 +408,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 	cfg := configOf(6, rates...)
 	for b.Loop() {
-		if _, diags := Build(cfg, Options{}); diags.HasErrors() {
+		if _, diags := plan.Build(cfg, plan.Options{}); diags.HasErrors() {
 			b.Fatal(diags)
 		}
 	}
@@ -412,7 +420,7 @@ func TestMetricsOfALaunchAreComparedOnce(t *testing.T) {
 	cfg := configOf(4, 2, 4, 6)
 	startup, _ := metric.Lookup("startup.time")
 	cfg.Gates[0].Metrics = append(cfg.Gates[0].Metrics, startup)
-	p := build(t, cfg, Options{})
+	p := build(t, cfg, plan.Options{})
 	var got []string
 	for _, c := range p.Gates[0].Comparisons {
 		got = append(got, strings.Join(p.Gates[0].Of(c), " "))
@@ -422,5 +430,27 @@ func TestMetricsOfALaunchAreComparedOnce(t *testing.T) {
 	}
 	if p.FamilySize != 7 {
 		t.Errorf("family of %d; want 3 cells with a metric and a success rate each, and one start", p.FamilySize)
+	}
+}
+
+// A run is as long as its schedule: 200 requests at 10 in a second, of which a ramp sends fewer at first.
+func TestLengthOfARunFollowsItsSchedule(t *testing.T) {
+	for name, tt := range map[string]struct {
+		load steps.Load
+		want float64
+	}{
+		"a rate":          {steps.Load{Arrival: "constant", Rate: 10}, 20},
+		"a ramp from 0":   {steps.Load{Arrival: "constant", Rate: 10, Ramp: 40 * time.Second}, 40},
+		"a ramp from 20":  {steps.Load{Arrival: "constant", Rate: 10, RampFrom: 20, Ramp: 10 * time.Second}, 15},
+		"a limit of time": {steps.Load{Arrival: "constant", Rate: 10, Ramp: 40 * time.Second, Duration: 30 * time.Second}, 30},
+	} {
+		cfg := configOf(1, 10)
+		tt.load.Requests = 200
+		for i := range cfg.Benchmarks[0].Cells {
+			cfg.Benchmarks[0].Cells[i].Workload.Load = tt.load
+		}
+		if got := build(t, cfg, plan.Options{}).Benchmarks[0].Cells[0].Seconds - 3; math.Abs(got-tt.want) > 0.3 {
+			t.Errorf("%s lasts %.1f s, want %.1f", name, got, tt.want)
+		}
 	}
 }

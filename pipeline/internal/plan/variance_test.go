@@ -1,10 +1,11 @@
-package plan
+package plan_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -14,8 +15,8 @@ func TestSpreadsOfServersThatStayedLoaded(t *testing.T) {
 	for resident, used := range map[string]bool{"": true, steps.ResidentSleep: false} {
 		cfg := configOf(4, 2)
 		cfg.Settings.Variance = &config.Variance{Within: 1.5}
-		p := build(t, cfg, Options{Calibration: func(*config.Variance, []string) (*Calibration, string, error) {
-			return &Calibration{ID: "c", Resident: resident, Spread: func(string, string, string, int) (sd, df float64, ok bool) {
+		p := build(t, cfg, plan.Options{Calibration: func(*config.Variance, []string) (*plan.Calibration, string, error) {
+			return &plan.Calibration{ID: "c", Resident: resident, Spread: func(string, string, string, int) (sd, df float64, ok bool) {
 				return 0.01,
 					10, true
 			}}, "", nil
