@@ -3,7 +3,7 @@ package steps
 import "time"
 
 // RefusedError is an answer that does not change with time: the server runs, but it lacks the path, does not
-// accept the key, or cannot read the request.
+// accept the key, cannot read the request, answers in another form, or has a certificate that is not trusted.
 type RefusedError struct{ Err error }
 
 // Error returns the text of the server's answer.

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,7 +108,11 @@ func (c *Client) do(ctx context.Context, limit time.Duration, method string, ep 
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return Answer{}, fmt.Errorf("%s %s: %w", method, path, withoutURL(err))
+		err = fmt.Errorf("%s %s: %w", method, path, withoutURL(err))
+		if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted {
+			return Answer{}, &steps.RefusedError{Err: err}
+		}
+		return Answer{}, err
 	}
 	defer func() { _ = resp.Body.Close() }() // the data that was read counts
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))

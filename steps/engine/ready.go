@@ -171,7 +171,7 @@ func hasToken(body []byte) error {
 		Error json.RawMessage `json:"error"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return fmt.Errorf("canary request: the answer is not a completion%s", excerpt(body))
+		return &steps.RefusedError{Err: fmt.Errorf("canary request: the answer is not a completion%s", excerpt(body))}
 	}
 	if e := string(answer.Error); e != "" && e != "null" {
 		return fmt.Errorf("canary request: the server reports an error%s", excerpt(answer.Error))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -168,6 +170,29 @@ func TestPoll(t *testing.T) {
 				t.Error("a completion was asked for before the model was listed")
 			}
 		})
+	}
+}
+
+// TestRefusals: what does not change with time is a refusal, so that nobody waits for it.
+func TestRefusals(t *testing.T) {
+	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
+	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshake
+	untrusted.StartTLS()
+	defer untrusted.Close()
+	streams, _ := fake(t, map[string]string{"/v1/models": "200 " + modelsM, "/v1/completions": "200 data: " + oneTok})
+	fails, _ := fake(t, map[string]string{"/v1/models": "200 " + modelsM, "/v1/completions": "500 loading"})
+	for name, tt := range map[string]struct {
+		url  string
+		want bool
+	}{
+		"a certificate that is not trusted": {untrusted.URL, true},
+		"a stream that nobody asked for":    {streams.URL, true},
+		"a server that loads":               {fails.URL, false},
+	} {
+		_, _, err := engine.Poll(t.Context(), engine.NewClient(), steps.Endpoint{BaseURL: tt.url, Model: "m"}, engine.Checks{})
+		if _, got := errors.AsType[*steps.RefusedError](err); got != tt.want {
+			t.Errorf("%s: %v, a refusal: %v, want %v", name, err, got, tt.want)
+		}
 	}
 }
 
