@@ -321,6 +321,31 @@ var tools = []Tool{
 			{"total_throughput", "Total throughput", "tokens / time of all requests, or of one batch, without a server"},
 		},
 	},
+	// llama-bench -o json or jsonl, which measures llama.cpp in its own process, without a server: prompts alone (n_gen is 0),
+	// answers alone (n_prompt is 0), or both. From tools/llama-bench/README.md of 2025.
+	{
+		Name: "llama-bench", Offline: true, Command: "llama-bench", Bulk: []string{"samples_ns", "samples_ts"},
+		Shapes: []Shape{{
+			Keys: []string{"build_commit n_prompt n_gen avg_ts"},
+			Params: []Field{
+				{"build_commit", "build_commit"}, {"model_type", "model"}, {"n_prompt", "input_len"}, {"n_gen", "output_len"},
+				{"n_depth", "n_depth"}, {"n_batch", "n_batch"}, {"n_ubatch", "n_ubatch"}, {"n_threads", "n_threads"},
+				{"type_k", "type_k"}, {"type_v", "type_v"}, {"n_gpu_layers", "n_gpu_layers"}, {"split_mode", "split_mode"},
+				{"flash_attn", "flash_attn"}, {"backends", "backends"}, {"cpu_info", "cpu_info"}, {"gpu_info", "gpu_info"},
+			},
+			Reader: "llama-bench",
+		}},
+		Sheets: []Sheet{{
+			Headers: []string{"build_commit,n_prompt,n_gen,avg_ts"},
+			Instead: "CSV of llama-bench: import what llama-bench -o json, jsonl or md prints",
+		}},
+		Prefix: "llama_bench",
+		Differences: []Difference{
+			{"input_throughput", "Input throughput", "tokens of one prompt / its time, without a server; mean over the repetitions"},
+			{"output_throughput", "Output throughput", "tokens of one answer / its time, without a server; mean over the repetitions"},
+			{"total_throughput", "Total throughput", "tokens of a prompt and its answer / their time, without a server; mean over the repetitions"},
+		},
+	},
 	// trtllm-bench throughput --report_json, which measures an engine in its own process, without a server.
 	{
 		Name: "trtllm-bench", Releases: "1.2", Prints: []string{"Total Output Throughput", "Per GPU Output Throughput"},

@@ -306,6 +306,7 @@ func TestNoResultSaysWhy(t *testing.T) {
 		{"x.log", "Mean TTFT (ms): 20.1\nP99 TTFT (ms): 30\n", "4 are needed"},
 		{"x.log", "Throughput: 20.1\n", "what it counts"},
 		{"x.csv", "Mean TTFT,P99 TTFT\n20.1,30\n", "unit of time"},
+		{"x.csv", "build_commit,model_type,n_prompt,n_gen,avg_ts\n8cf427ff,qwen2 7B,512,0,7285.6\n", "llama-bench -o json"},
 		{"x.json", `{"my_ttft": 3}`, "my_ttft"},
 		{"x.log", "ℹ Server Throughput Statistics (All Requests)\n| Benchmark | Requests ||\n", "a table that guidellm prints is not read"},
 		{"x.yaml", "metrics:\n  latency: {}\nscenario:\n  a: 1\nversion: '0.7'\n", "only 0.2 is read"},

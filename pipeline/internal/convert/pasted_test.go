@@ -61,6 +61,10 @@ func TestPastedResults(t *testing.T) {
 			of("column=Jun 1-8 average", values{"ttft.mean": 0.0727659}), of("column=Updated baseline", values{"e2el.mean": 4.3827211}),
 			of("config=qwen3_omni_vllm_text / random / c=4 / prompts=16", values{"ttft.mean": 0.3}), of("", nil), of("", nil),
 		},
+		"llama-bench.json": {
+			of("tool=llama-bench;input_len=512;output_len=0;build_commit=8cf427ff", values{"llama_bench_input_throughput.mean": 7100.002165}),
+			of("input_len=0;output_len=128;model=qwen2 7B Q4_K - Medium", values{"llama_bench_output_throughput.mean": 118.881588}),
+		},
 		"llama-bench.md": {
 			of("test=pp64;n_batch=64;type_k=q8_0;model=qwen3 8B Q1_0", values{"token_throughput.value": 1053.91}),
 			of("test=tg128", values{"token_throughput.value": 105.84}),

@@ -22,6 +22,7 @@ var standard = StandardTools()
 var readers = map[string]func(root, item *value, r *Run, e *entryList) error{
 	"inferencex": inferenceXRow, "sglang": sglangCache, "guidellm": guidellmBenchmark, "aiperf": aiperfRun,
 	"aiperf aggregate": aiperfAggregate, "inference-perf": inferencePerfStage, "llmperf": llmperfSummary, "trtllm-bench": trtllmTokens,
+	"llama-bench": llamaBenchTest,
 }
 
 // groups return the group of a tool's figure where it depends on the result.
