@@ -1,6 +1,7 @@
 // Command pictures makes the pictures of comments and of the report anew, by Chromium: examples/github/*.png of the
 // markdown and HTML beside them, which the tests TestComments and TestGithubReport hold to what the program writes. Each
-// picture bears the digest of its page, by which TestPictures finds one that is out of date.
+// picture bears the digest of its page, by which TestPictures finds one that is out of date. Needs a font with emoji, such as
+// the package fonts-noto-color-emoji of Debian.
 package main
 
 import (

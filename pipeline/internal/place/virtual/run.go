@@ -13,16 +13,14 @@ import (
 	"github.com/servegate/pipeline/steps/kv"
 )
 
-// note states the limits of a run in virtual time.
-const note = "virtual time: the model of the servers alone, nothing was measured, and no process, connection or machine took part"
-
 // transferNote states why a run in virtual time proves nothing about transports.
 const transferNote = "virtual time: KV cache moves in the model only, so no transport is proved or contradicted"
 
-// notes returns what a reader must know about a run in virtual time.
+// notes returns what a reader must know about a run in virtual time, beside that nothing was measured, which every report says
+// before anything else.
 func (v *machine) notes(doc *result.Document) []string {
 	p := v.opt.Plan
-	notes := append([]string{note}, tooLong(p, doc)...)
+	notes := tooLong(p, doc)
 	for _, t := range p.Targets {
 		if d := v.opt.Plan.Config.DeploymentAt(t.Addr); d != nil && d.Spec.Transfer != nil {
 			return append(notes, transferNote)
