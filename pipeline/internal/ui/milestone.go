@@ -102,7 +102,7 @@ func planned(e event.Event) []line {
 	case p.Simulated == result.SimulatedVirtual:
 		lines = append(lines, line{caution, "virtual time: model only, nothing is measured; times are those that the file would take"})
 	case p.Simulated != "":
-		lines = append(lines, line{caution, "simulated: no figure of this run says anything about real hardware"})
+		lines = append(lines, line{caution, "simulated: no figure of it says anything about real hardware; --simulate=virtual ends in seconds"})
 	}
 	return lines
 }
