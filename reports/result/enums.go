@@ -130,7 +130,7 @@ const (
 	RepeatedAnswers  DifferentRequests = "repeated_answers" // one answer to several prompts
 	MovedAnswers     DifferentRequests = "moved_answers"    // an answer to another prompt
 	OtherEvents      DifferentRequests = "events"           // tokens of an event
-	OtherFinish      DifferentRequests = "finish"           // answers that ended at their length limit
+	OtherFinish      DifferentRequests = "finish"           // reasons for which answers end
 	BlankTokens      DifferentRequests = "blank"            // a first token without text
 	LateEnds         DifferentRequests = "late_ends"        // time from the last token to the end of the response
 	OtherReasoning   DifferentRequests = "reasoning"        // share of an answer that is reasoning

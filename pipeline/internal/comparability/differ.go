@@ -123,6 +123,7 @@ func CompareRequests(benchmark string, base, head *result.Cell) (result.Compared
 	add(all.events())
 	add(all.finish())
 	add(all.blank())
+	add(ends(pairs))
 	add(gathered(pairs))
 	add(connections(pairs))
 	add(lateEnds(pairs))

@@ -2,7 +2,9 @@ package comparability
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
@@ -145,6 +147,37 @@ func reasoning(pairs []runPair) (d result.RequestDifference, differs bool) {
 	d.Text = fmt.Sprintf("characters of the answers that are reasoning: base %.0f %%, head %.0f %%; the time to first token ends with the "+
 		"first of either", 100*d.Base, 100*d.Head)
 	return d, math.Abs(d.Head-d.Base) > otherShare && agree(pairs, rise(share))
+}
+
+// ends reports the finish reason that differs most between the sides, such as a call of a tool or a filter. The limit of the
+// length is compared by itself, and "stop" is what remains.
+func ends(pairs []runPair) (d result.RequestDifference, differs bool) {
+	d = result.RequestDifference{What: result.OtherFinish, Repeat: pairs[0].Repeat, Shown: true}
+	reasons := map[string]int{}
+	for _, p := range pairs {
+		maps.Copy(reasons, p.runs[0].Requests.Finish)
+		maps.Copy(reasons, p.runs[1].Requests.Finish)
+	}
+	delete(reasons, "stop")
+	delete(reasons, "length")
+	largest := otherShare
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		share := func(r result.Run) float64 {
+			all := 0
+			for _, n := range r.Requests.Finish {
+				all += n
+			}
+			return float64(r.Requests.Finish[reason]) / float64(max(all, 1))
+		}
+		base, head := means(pairs, share)
+		if math.Abs(head-base) <= largest || !agree(pairs, rise(share)) {
+			continue
+		}
+		largest, differs = math.Abs(head-base), true
+		d.Base, d.Head = base, head
+		d.Text = fmt.Sprintf("answers whose finish reason is %.40q: base %.0f %%, head %.0f %%", reason, 100*base, 100*head)
+	}
+	return d, differs
 }
 
 // means returns the means of a value over the runs of each side.

@@ -1,8 +1,10 @@
 package comparability
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/reports/result"
@@ -32,6 +34,42 @@ func TestReasoning(t *testing.T) {
 		})
 		if found != want || len(got.Differences) > 1 {
 			t.Errorf("%d characters of reasoning: %+v", chars, got.Differences)
+		}
+	}
+}
+
+// TestFinishReasons: a head whose answers are no longer calls of a tool, or end at a filter, is named if each repeat shows it.
+func TestFinishReasons(t *testing.T) {
+	of := func(reason string, shares [4]int) *result.Cell { // in percent, by repeat
+		repeat := -1
+		return cell("0.7", len(shares), func(int) []record.Request {
+			repeat++
+			requests := answered(40, greedyText, nil)
+			for i := range requests {
+				requests[i].Finish = "stop"
+				if 100*i < shares[repeat]*len(requests) {
+					requests[i].Finish = reason
+				}
+			}
+			return requests
+		})
+	}
+	for _, tt := range []struct {
+		reason     string
+		base, head [4]int
+		want       string
+	}{
+		{"tool_calls", [4]int{100, 100, 100, 100}, [4]int{}, `"tool_calls": base 100 %, head 0 %`},
+		{"content_filter", [4]int{}, [4]int{20, 15, 20, 20}, `"content_filter": base 0 %, head 19 %`},
+		{"content_filter", [4]int{}, [4]int{5, 5, 5, 5}, ""},
+		{"tool_calls", [4]int{50, 50, 50, 50}, [4]int{90, 90, 90, 40}, ""}, // one repeat has fewer
+	} {
+		got, _ := CompareRequests("benchmark.b", of(tt.reason, tt.base), of(tt.reason, tt.head))
+		named := slices.ContainsFunc(got.Differences, func(d result.RequestDifference) bool {
+			return d.What == result.OtherFinish && d.Shown && strings.Contains(d.Text, cmp.Or(tt.want, tt.reason))
+		})
+		if named != (tt.want != "") {
+			t.Errorf("%s %d against %d: %+v", tt.reason, tt.head, tt.base, got.Differences)
 		}
 	}
 }
