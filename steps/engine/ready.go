@@ -118,7 +118,7 @@ func pick(models []Model, want string) (string, error) {
 	for _, m := range models[:min(len(models), 5)] {
 		ids = append(ids, fmt.Sprintf("%q", m.ID))
 	}
-	return "", fmt.Errorf("%w %q: it lists %s; name one of these by served_name, or by the model", steps.ErrWrongModel, want,
+	return "", fmt.Errorf("%w %q: it lists %s; give one of these as model, or as served_name in a file", steps.ErrWrongModel, want,
 		strings.Join(ids, ", "))
 }
 
