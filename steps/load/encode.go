@@ -57,7 +57,7 @@ type encoder struct {
 	model    string
 	workload steps.Workload
 	target   target
-	headers  []string // "Name: value", sorted
+	headers  []string // "Name: value": our own, then those of the options, sorted
 	// adapter is true if the model is an adapter of the workload instead of the server's model.
 	adapter bool
 }
@@ -98,6 +98,15 @@ func newEncoder(opt Options, e endpoint, t target) (*encoder, error) {
 		return nil, fmt.Errorf("load: %w", err)
 	}
 	enc := &encoder{endpoint: e, model: opt.Model, workload: opt.Workload, target: t}
+	given := map[string]bool{}
+	for name := range opt.Headers {
+		given[strings.ToLower(name)] = true
+	}
+	for _, own := range [...]string{"User-Agent: pipeline", "Content-Type: application/json"} {
+		if name, _, _ := strings.Cut(own, ":"); !given[strings.ToLower(name)] {
+			enc.headers = append(enc.headers, own)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(opt.Headers)) {
 		value := opt.Headers[name]
 		if !validHeader(name, value) {
@@ -249,7 +258,6 @@ func (e *encoder) post(path string, body []byte, headers ...string) []byte {
 	var b bytes.Buffer
 	b.Grow(512 + len(body))
 	b.WriteString("POST " + e.target.prefix + path + " HTTP/1.1\r\nHost: " + e.target.host + "\r\n")
-	b.WriteString("User-Agent: pipeline\r\nContent-Type: application/json\r\n")
 	for _, h := range headers {
 		b.WriteString(h + "\r\n")
 	}

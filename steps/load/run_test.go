@@ -580,7 +580,8 @@ func TestTLS(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
-		if r.ProtoMajor != 1 || r.Header.Get("Authorization") != "Bearer k" || r.Header.Get("Accept-Encoding") != "" {
+		if r.ProtoMajor != 1 || r.Header.Get("Authorization") != "Bearer k" || r.Header.Get("Accept-Encoding") != "" ||
+			!slices.Equal(r.Header.Values("User-Agent"), []string{"mine"}) {
 			http.Error(w, "unexpected request", http.StatusBadRequest)
 			return
 		}
@@ -596,8 +597,8 @@ func TestTLS(t *testing.T) {
 	defer s.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
-	opt := Options{BaseURL: s.URL, Model: "m", Workload: workload(4), Seed: 1, Headers: map[string]string{"Authorization": "Bearer k"},
-		TLS: &tls.Config{RootCAs: roots}}
+	opt := Options{BaseURL: s.URL, Model: "m", Workload: workload(4), Seed: 1, TLS: &tls.Config{RootCAs: roots},
+		Headers: map[string]string{"Authorization": "Bearer k", "user-agent": "mine"}}
 	for _, r := range mustRun(t, opt).Run.Requests.All() {
 		if r.Failure != "" {
 			t.Errorf("%+v", r)
