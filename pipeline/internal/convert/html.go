@@ -32,6 +32,9 @@ const maxPageTable = 1 << 20
 
 // inPage takes the line if it belongs to a table of HTML.
 func (t *textReader) inPage(line string) bool {
+	if t.page == nil && strings.IndexByte(line, '<') < 0 {
+		return false
+	}
 	lower := strings.ToLower(line)
 	if t.page == nil {
 		if !strings.Contains(lower, "<table") {
@@ -40,10 +43,11 @@ func (t *textReader) inPage(line string) bool {
 		t.closeTable()
 		t.page = &pageTable{}
 	}
+	line += " " // the end of a line separates, too: "<tr" may stand before it
 	for range pageRow.FindAllString(line, -1) {
 		t.page.lines = append(t.page.lines, t.line)
 	}
-	t.page.text.WriteString(line + " ")
+	t.page.text.WriteString(line)
 	if strings.Contains(lower, "</table") || t.page.text.Len() > maxPageTable {
 		t.closePage()
 	}

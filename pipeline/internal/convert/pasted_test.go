@@ -189,9 +189,11 @@ func TestPhasesAreNoSides(t *testing.T) {
 func TestSpannedHeadings(t *testing.T) {
 	const page = `<table><tr><th rowspan="2">Concurrency</th><th colspan="2">TTFT (ms)</th><th colspan="2">TPOT (ms)</th></tr>` +
 		`<tr><th>main</th><th>PR</th><th>main</th><th>PR</th></tr>` +
-		`<tr><td>8</td><td>20.5</td><td>19.5</td><td>5.5</td><td>5.4</td></tr><tr><td>9</td><td>21</td><td>20</td><td>6</td><td>5</td></tr></table>`
+		`<tr><td>8</td><td>20.5</td><td>19.5</td><td>5.5</td><td>5.4</td></tr>` +
+		`<tr><td>9</td><td>21</td><td>20</td><td>6</td><td>5</td></tr></table>`
 	for name, text := range map[string]string{
-		"page.md": page,
+		"page.md":   page,
+		"broken.md": strings.ReplaceAll(page, "<tr>", "<tr\nclass=\"a\">"), // a tag that goes on in the next line
 		"two.md": "|  | TTFT (ms) |  | TPOT (ms) |  |\n|---|---|---|---|---|\n| Concurrency | main | PR | main | PR |\n" +
 			"| 8 | 20.5 | 19.5 | 5.5 | 5.4 |\n| 9 | 21 | 20 | 6 | 5 |\n",
 		"plain.md": "| Concurrency | main TTFT (ms) | PR TTFT (ms) | TPOT (ms) main | TPOT (ms) PR |\n|---|---|---|---|---|\n" +
