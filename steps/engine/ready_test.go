@@ -173,7 +173,7 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// TestRefusals: what does not change with time is a refusal, so that nobody waits for it.
+// TestRefusals: answers that stay the same are refusals, so that the engine stops waiting.
 func TestRefusals(t *testing.T) {
 	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
 	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshake

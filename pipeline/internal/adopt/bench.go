@@ -106,7 +106,8 @@ func (d *Definition) workload(b *benchmark, m hclfile.Map) bool {
 }
 
 // counted matches parameters whose value is a number.
-var counted = lazyregexp.New(`_(?:len|prompts|concurrency|rate|warmups|ratio|requests|prefixes|input|output)$|^(?:seed|burstiness|temperature)$`)
+var counted = lazyregexp.New(`_(?:len|prompts|concurrency|rate|warmups|ratio|requests|prefixes|input|output)$|` +
+	`^(?:seed|burstiness|temperature)$`)
 
 func recordedReasons() map[string]string {
 	out := map[string]string{"lora_modules": "see models of the benchmark", "profile": "see the profile block"}

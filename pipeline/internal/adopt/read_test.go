@@ -35,12 +35,14 @@ func TestRead(t *testing.T) {
 			has:    "max_model_len = 4096", hasNot: "the flag is given again",
 		},
 		"the number of a loop is named": {
-			source: adopt.Source{Data: []byte("vllm serve m\nfor c in 1 8; do vllm bench serve --model m --max-concurrency $c --num-prompts $((c*10)); done")},
-			has:    "Not carried over: max_concurrency = $c", hasNot: "max_concurrency = 0",
+			source: adopt.Source{Data: []byte("vllm serve m\n" +
+				"for c in 1 8; do vllm bench serve --model m --max-concurrency $c --num-prompts $((c*10)); done")},
+			has: "Not carried over: max_concurrency = $c", hasNot: "max_concurrency = 0",
 		},
 		"a number with a default is that": {
-			source: adopt.Source{Data: []byte("vllm serve m --port ${PORT:-8123}\nvllm bench serve --model m --num-prompts ${N:-64} > ${LOG:-x.log}")},
-			has:    "requests = 64", hasNot: "\uFDD0",
+			source: adopt.Source{Data: []byte("vllm serve m --port ${PORT:-8123}\n" +
+				"vllm bench serve --model m --num-prompts ${N:-64} > ${LOG:-x.log}")},
+			has: "requests = 64", hasNot: "\uFDD0",
 		},
 		"a port with a default is that": {source: adopt.Source{Data: []byte("vllm serve m --port ${PORT:-8123}")}, has: "port       = 8123"},
 		"a log in a variable": {

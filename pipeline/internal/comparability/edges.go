@@ -17,13 +17,14 @@ import (
 const (
 	// leastTail is the smallest difference of tails that is reported, in seconds and as a share of the mean E2EL.
 	leastTail, tailShare = 0.001, 0.02
-	// otherTail is the smallest reported ratio of tails. otherWarmup is that of the warm-up's times, also if divided by the
-	// ratio of the measured times.
+	// otherTail is the smallest reported ratio of tails. otherWarmup is the smallest reported ratio of the warm-up's times,
+	// both by itself and divided by the ratio of the measured times.
 	otherTail, otherWarmup = 2, 1.5
 	// leastPairs is the smallest number of pairs of runs that must all show a difference of times.
 	leastPairs = 3
-	// otherGathered is the difference of the shares of events that come together which is reported: a busy machine moves
-	// both shares. otherConnections is that of the shares of answers after which a server closes the connection.
+	// otherGathered is the smallest reported difference in the share of events that come together; a busy machine moves the
+	// shares of both sides. otherConnections is the smallest reported difference in the share of answers after which the
+	// server closes the connection.
 	otherGathered, otherConnections = 0.25, 0.25
 	// meanE2EL is the metric that the times are compared with.
 	meanE2EL = "e2el.mean"
@@ -149,8 +150,8 @@ func reasoning(pairs []runPair) (d result.RequestDifference, differs bool) {
 	return d, math.Abs(d.Head-d.Base) > otherShare && agree(pairs, rise(share))
 }
 
-// ends reports the finish reason that differs most between the sides, such as a call of a tool or a filter. The limit of the
-// length is compared by itself, and "stop" is what remains.
+// ends reports the finish reason that differs most between the sides, such as a call of a tool or a filter. It leaves out
+// "length", which has its own comparison, and "stop", whose share follows from the others.
 func ends(pairs []runPair) (d result.RequestDifference, differs bool) {
 	d = result.RequestDifference{What: result.OtherFinish, Repeat: pairs[0].Repeat, Shown: true}
 	reasons := map[string]int{}

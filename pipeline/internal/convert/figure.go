@@ -151,7 +151,8 @@ var (
 	// translated has the words of labels in Chinese.
 	translated = strings.NewReplacer("平均", "mean ", "均值", "mean", "中位数", "median ", "最大", "max ", "最小", "min ",
 		"首token时延", "ttft", "首字延迟", "ttft", "首token延迟", "ttft", "端到端时延", "e2el", "端到端延迟", "e2el",
-		"输出吞吐", "output throughput", "输入吞吐", "input throughput", "总吞吐", "total throughput", "请求吞吐", "request throughput",
+		"输出吞吐", "output throughput", "输入吞吐", "input throughput",
+		"总吞吐", "total throughput", "请求吞吐", "request throughput",
 		"吞吐量", "throughput", "吞吐", "throughput")
 )
 

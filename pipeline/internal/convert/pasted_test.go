@@ -8,7 +8,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 )
 
-// pasted is what one result of a pasted text has. Parameters that are absent have the value "-".
+// pasted holds the expected values of a result in a pasted text. The value "-" stands for a parameter that is absent.
 type pasted struct {
 	metrics map[string]float64
 	params  map[string]string

@@ -14,11 +14,8 @@ import (
 type sided struct{ side, figure string }
 
 // phases are words that distinguish figures and not sides: "Prefill throughput" is not the throughput of a side.
-var phases = lazyregexp.New(`(?i)\b(?:prefill|decode|pp|tg|prompt|gen|generation|input|output|total|user|server|system|peak|max|min|per|req|` +
-	`requests?|tokens?|overall|first|inter|mean|avg|average|median|std|p\d{1,2})\b`)
-
-// inParentheses matches a heading that ends in parentheses.
-var inParentheses = lazyregexp.New(`^(.+?)\s*[(\[]([^()\[\]]+)[)\]]$`)
+var phases = lazyregexp.New(`(?i)\b(?:prefill|decode|pp|tg|prompt|gen|generation|input|output|total|user|server|system|peak|max|min|` +
+	`per|req|requests?|tokens?|overall|first|inter|mean|avg|average|median|std|p\d{1,2})\b`)
 
 // sidesIn returns the ways to read a heading as the figure of a side, the one with the shortest side first.
 func sidesIn(heading string) (out []sided) {
@@ -38,7 +35,7 @@ func sidesIn(heading string) (out []sided) {
 			out = append(out, sided{side, figure})
 		}
 	}
-	if m := inParentheses.FindStringSubmatch(heading); m != nil {
+	if m := unitPattern.FindStringSubmatch(heading); m != nil {
 		add(m[2], m[1])
 	}
 	separated := heading
@@ -70,41 +67,40 @@ var latencyGroups = func() map[string]bool {
 // sides returns the columns of a table that belong to a side, by column, and the sides in order. At least one known figure is there
 // for two sides.
 func (t *openTable) sides() (map[int]sided, []string) {
-	of := map[string][]string{} // sides of a figure
-	for _, h := range t.header {
+	ways := make([][]sided, len(t.header)) // to read each heading
+	of := map[string][]string{}            // sides of a figure
+	for i, h := range t.header {
+		ways[i] = sidesIn(h)
 		if isKnown(h) || derived.MatchString(h) {
 			continue
 		}
-		for _, s := range sidesIn(h) {
-			if isKnown(s.figure) {
-				words, unit := labelWords(s.figure)
-				of[words+" "+unit] = append(of[words+" "+unit], s.side)
-				break
-			}
+		if at := slices.IndexFunc(ways[i], func(s sided) bool { return isKnown(s.figure) }); at >= 0 {
+			of[ways[i][at].quantity()] = append(of[ways[i][at].quantity()], ways[i][at].side)
 		}
 	}
 	var names []string
-	for _, h := range t.header { // in the order of the columns
-		for _, s := range sidesIn(h) {
-			words, unit := labelWords(s.figure)
-			if all := of[words+" "+unit]; len(all) > 1 && slices.Contains(all, s.side) && !slices.Contains(names, s.side) {
-				names = append(names, s.side)
-			}
-		}
-	}
-	columns := map[int]sided{}
-	for i, h := range t.header {
-		if derived.MatchString(h) {
-			continue
-		}
-		if at := slices.IndexFunc(sidesIn(h), func(s sided) bool { return slices.Contains(names, s.side) }); at >= 0 {
-			columns[i] = sidesIn(h)[at]
+	for _, s := range slices.Concat(ways...) { // in the order of the columns
+		if all := of[s.quantity()]; len(all) > 1 && slices.Contains(all, s.side) && !slices.Contains(names, s.side) {
+			names = append(names, s.side)
 		}
 	}
 	if len(names) < 2 {
 		return nil, nil
 	}
+	columns := map[int]sided{}
+	for i, h := range t.header {
+		at := slices.IndexFunc(ways[i], func(s sided) bool { return slices.Contains(names, s.side) })
+		if at >= 0 && !derived.MatchString(h) {
+			columns[i] = ways[i][at]
+		}
+	}
 	return columns, names
+}
+
+// quantity returns the words and the unit of the figure, which are the same for all sides.
+func (s sided) quantity() string {
+	words, unit := labelWords(s.figure)
+	return words + " " + unit
 }
 
 // bySide reads a table with the figures of each side in columns of their own: a row is one result of each side.
@@ -178,25 +174,28 @@ func (t *openTable) long() int {
 // byRow reads a table whose rows name a figure behind the settings: each combination of settings is a table of its own. A blank
 // setting is the one above.
 func (t *textReader) byRow(table *openTable, col int) {
+	type part struct {
+		settings []string
+		table    openTable
+	}
 	above := make([]string, col)
-	var parts []*openTable
-	settings := map[*openTable][]string{}
+	var parts []part
 	for _, row := range table.rows {
 		for i := range above {
 			if row.cells[i] != "" {
 				above[i] = row.cells[i]
 			}
 		}
-		at := slices.IndexFunc(parts, func(p *openTable) bool { return slices.Equal(settings[p], above) })
+		at := slices.IndexFunc(parts, func(p part) bool { return slices.Equal(p.settings, above) })
 		if at < 0 {
 			at = len(parts)
-			parts = append(parts, &openTable{header: table.header[col:]})
-			settings[parts[at]] = slices.Clone(above)
+			parts = append(parts, part{slices.Clone(above), openTable{header: table.header[col:]}})
 		}
-		parts[at].rows = append(parts[at].rows, tableRow{row.cells[col:], row.line})
+		of := &parts[at].table
+		of.rows = append(of.rows, tableRow{row.cells[col:], row.line})
 	}
-	for _, part := range parts {
-		t.turned(part, table.header[:col], settings[part])
+	for _, p := range parts {
+		t.turned(&p.table, table.header[:col], p.settings)
 	}
 }
 

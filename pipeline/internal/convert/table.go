@@ -159,9 +159,11 @@ func (t *textReader) closeTable() {
 		}
 	case areFigures(labels, values):
 		t.turned(table, nil, nil)
-	case table.long() > 0:
-		t.byRow(table, table.long())
 	default:
+		if col := table.long(); col > 0 {
+			t.byRow(table, col)
+			return
+		}
 		t.missed(table.header, first)
 		t.missed(labels, values)
 	}
@@ -436,10 +438,12 @@ func areFigures(labels, values []string) bool {
 
 // isMeasured reports whether a row has one figure with a spread, as llama-bench prints it: "1053.91 ± 45.72".
 func isMeasured(header, cells []string) bool {
-	return slices.ContainsFunc(header[:min(len(header), len(cells))], func(h string) bool {
-		f, ok := figureOf(h)
-		return ok && (f.kind == latency || f.kind == rate) && spread.MatchString(cells[slices.Index(header, h)])
-	})
+	for i, h := range header[:min(len(header), len(cells))] {
+		if f, ok := figureOf(h); ok && (f.kind == latency || f.kind == rate) && spread.MatchString(cells[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // tableRun makes a run of a row of a table with one result a row.
@@ -531,7 +535,8 @@ func isSetting(f figure, cell string) bool {
 }
 
 // valueUnit matches a number followed by its unit: "20 ms", "1.5s", "12.1 tok/s".
-var valueUnit = regexp.MustCompile(`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(` + unitsPattern() + `|secs?|seconds?|msec|milliseconds?|μs|usec|us|µs|ns|ms|s|%)$`)
+var valueUnit = regexp.MustCompile(`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(` + unitsPattern() +
+	`|secs?|seconds?|msec|milliseconds?|μs|usec|us|µs|ns|ms|s|%)$`)
 
 // spread and remark match what people and tools write behind a number: "1053.91 ± 45.72", "5.30 (−57.2%)", "27.44   <=====".
 var (

@@ -232,7 +232,8 @@ func captionOf(line, before, caption string) string {
 	return captionIn(line, strings.TrimSpace(before) != "")
 }
 
-// captionIn returns the name in a line, "" for none. Without a colon at its end it is no name if a sentence may go on in it.
+// captionIn returns the name that a line is, "" for another line. A line without a colon at its end is only a name if no sentence
+// goes on in it.
 func captionIn(line string, goesOn bool) string {
 	const longest, words = 60, 4
 	if len(line) > 2*longest {

@@ -7,7 +7,7 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// The capacity of a deployment is that of all its servers, or not known.
+// The capacity of a deployment is the sum over its servers, and unknown if one of them is.
 func TestCapacityOfADeployment(t *testing.T) {
 	of := func(role string, tokens float64) *member {
 		m := &member{Member: &Member{Role: role}}
