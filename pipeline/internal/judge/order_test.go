@@ -13,20 +13,22 @@ import (
 func TestSecondOfEachRepeat(t *testing.T) {
 	for name, tt := range map[string]struct {
 		second, head float64 // factors
+		grows        float64 // what each repeat adds to the factor of the second
 		repeats      int
 		alternate    bool
 		timed        bool
 		want         bool
 	}{
-		"a cache on a disk":          {0.1, 1, 6, true, true, true},
-		"beside a faster head":       {0.1, 0.5, 6, true, true, true},
-		"a warm machine":             {1.2, 1, 6, true, true, true},
-		"a faster head":              {1, 0.1, 6, true, true, false},
-		"nothing":                    {1, 1, 6, true, true, false},
-		"the head is always second":  {0.1, 1, 6, false, true, false},
-		"times unknown":              {0.1, 1, 6, true, false, false},
-		"one repeat in other order":  {0.1, 1, 3, true, true, false},
-		"less than anybody looks at": {0.97, 1, 6, true, true, false},
+		"a cache on a disk":          {0.1, 1, 0, 6, true, true, true},
+		"beside a faster head":       {0.1, 0.5, 0, 6, true, true, true},
+		"a warm machine":             {1.2, 1, 0, 6, true, true, true},
+		"a faster head":              {1, 0.1, 0, 6, true, true, false},
+		"nothing":                    {1, 1, 0, 6, true, true, false},
+		"the head is always second":  {0.1, 1, 0, 6, false, true, false},
+		"times unknown":              {0.1, 1, 0, 6, true, false, false},
+		"one repeat in other order":  {0.1, 1, 0, 3, true, true, false},
+		"too few for the spread":     {1.06, 1, 0.2, 4, true, true, false},
+		"less than anybody looks at": {0.97, 1, 0, 6, true, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession()
@@ -41,7 +43,7 @@ func TestSecondOfEachRepeat(t *testing.T) {
 				}
 				value := 0.1 * (1 + 0.002*float64(k*k%5))
 				if k%2 == 1 {
-					value *= tt.second
+					value *= tt.second + tt.grows*float64(repeat-1)
 				}
 				if cell == 1 {
 					value *= tt.head

@@ -44,7 +44,7 @@ server "sglang" "sut" {
   container {
     gpus     = ["6", "7"]
     shm_size = "32GiB"
-    mounts   = ["/fsx/genglin/.cache/huggingface:/root/.cache/huggingface"]
+    mounts   = ["/fsx/user/.cache/huggingface:/root/.cache/huggingface"]
     ipc      = "host"
   }
 
@@ -95,7 +95,7 @@ gate "latency" {
 }
 
 # Not carried over:
-# * mkdir -p /fsx/genglin/.cache/huggingface (only commands that start a server or load it are read)
+# * mkdir -p /fsx/user/.cache/huggingface (only commands that start a server or load it are read)
 # * server sut: --publish 30001:30001 (the launcher chooses the address, and publishes the port on this
 #   machine alone)
 # * server sut: the value of HF_TOKEN (secrets do not belong into the file: set PIPELINE_VAR_hf_token)

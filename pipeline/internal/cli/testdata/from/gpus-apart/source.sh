@@ -1,9 +1,9 @@
-mkdir -p /fsx/genglin/.cache/huggingface
+mkdir -p /fsx/user/.cache/huggingface
 
 docker run --gpus '"device=6, 7"' \
     --shm-size 32g \
     -p 30001:30001 \
-    -v /fsx/genglin/.cache/huggingface:/root/.cache/huggingface \
+    -v /fsx/user/.cache/huggingface:/root/.cache/huggingface \
     --env "HF_TOKEN=hf_xxx" \
     --ipc=host \
     lmsysorg/sglang:latest \
