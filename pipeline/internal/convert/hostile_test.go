@@ -11,6 +11,16 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
+// TestSpansAreBounded: a short page cannot make a table of millions of cells.
+func TestSpansAreBounded(t *testing.T) {
+	page := "<table>\n<tr>" + strings.Repeat("<td colspan=99 rowspan=999>x</td>", 10_000) + "</tr>\n" +
+		strings.Repeat("<tr><td>1</td></tr>\n", 10_000) + "</table>\n"
+	_, err := convert.Read(strings.NewReader(page), "page.md", convert.ReadOptions{})
+	if err == nil || !strings.Contains(err.Error(), "page.md:2: a row of more than 500 cells") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestHostileNamesInReports: what a log names reaches no report of its import as markup, as
 // a formula or as a command to the terminal.
 func TestHostileNamesInReports(t *testing.T) {

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -27,8 +28,8 @@ type spanned struct {
 	rows int
 }
 
-// maxPageTable bounds the text of a table.
-const maxPageTable = 1 << 20
+// maxPageTable bounds the text of a table, and maxPageColumns its columns, which a few spans multiply.
+const maxPageTable, maxPageColumns = 1 << 20, 500
 
 // inPage takes the line if it belongs to a table of HTML.
 func (t *textReader) inPage(line string) bool {
@@ -61,32 +62,13 @@ func (t *textReader) closePage() {
 	if page == nil {
 		return
 	}
-	below := map[int]spanned{} // cells of rows above, by column
+	below := goingOn{}
 	for i, row := range pageRow.Get().Split(page.text.String(), -1)[1:] {
-		var cells []string
-		above := func() {
-			for below[len(cells)].rows > 0 {
-				c := below[len(cells)]
-				below[len(cells)] = spanned{c.text, c.rows - 1}
-				cells = append(cells, c.text)
-			}
+		cells := below.cells(row)
+		if len(cells) > maxPageColumns {
+			t.failAt(page.lines[i], fmt.Sprintf("a row of more than %d cells", maxPageColumns))
+			break
 		}
-		for _, m := range pageCell.FindAllStringSubmatch(row, -1) {
-			text := strings.Join(strings.Fields(strings.ReplaceAll(pageTag.ReplaceAllString(m[2], " "), "|", `\|`)), " ")
-			n := 1
-			if span := pageSpan.FindStringSubmatch(m[1]); span != nil {
-				n, _ = strconv.Atoi(span[1])
-			}
-			above()
-			for range max(1, n) {
-				if rows := pageRows.FindStringSubmatch(m[1]); rows != nil {
-					more, _ := strconv.Atoi(rows[1])
-					below[len(cells)] = spanned{text, more - 1}
-				}
-				cells = append(cells, text)
-			}
-		}
-		above()
 		if len(cells) == 0 {
 			continue
 		}
@@ -98,4 +80,45 @@ func (t *textReader) closePage() {
 	}
 	t.closeTable()
 	t.line, t.before = line, before
+}
+
+// goingOn holds the cells of rows above that go on in further rows, by column.
+type goingOn map[int]spanned
+
+// cells returns the cells of a row, with those of rows above that go on in it. It stops beyond maxPageColumns.
+func (g goingOn) cells(row string) (cells []string) {
+	above := func() {
+		for g[len(cells)].rows > 0 && len(cells) <= maxPageColumns {
+			c := g[len(cells)]
+			g[len(cells)] = spanned{c.text, c.rows - 1}
+			cells = append(cells, c.text)
+		}
+	}
+	for _, m := range pageCell.FindAllStringSubmatch(row, -1) {
+		text := strings.Join(strings.Fields(strings.ReplaceAll(pageTag.ReplaceAllString(m[2], " "), "|", `\|`)), " ")
+		columns, _ := spanOf(pageSpan, m[1])
+		rows, goesOn := spanOf(pageRows, m[1])
+		above()
+		for range max(1, columns) {
+			if len(cells) > maxPageColumns {
+				return cells
+			}
+			if goesOn {
+				g[len(cells)] = spanned{text, rows - 1}
+			}
+			cells = append(cells, text)
+		}
+	}
+	above()
+	return cells
+}
+
+// spanOf returns over how many rows or columns a cell goes, false if its attributes do not say.
+func spanOf(span *lazyregexp.Regexp, attributes string) (n int, ok bool) {
+	m := span.FindStringSubmatch(attributes)
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return n, err == nil
 }
