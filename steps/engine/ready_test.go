@@ -228,8 +228,8 @@ func TestPollSilentServer(t *testing.T) {
 			return
 		}
 		defer c.Close()
-		cancel() // the request has arrived
-		_, _ = c.Read(make([]byte, 1<<16))
+		cancel()
+		_, _ = io.Copy(io.Discard, c) // until the client closes the connection: it must not see its end first
 	}()
 	state, ready, err := engine.Poll(ctx, engine.NewClient(), steps.Endpoint{BaseURL: "http://" + l.Addr().String()},
 		engine.Checks{Health: "/health"})
