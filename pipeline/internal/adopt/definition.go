@@ -1,7 +1,6 @@
 package adopt
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,7 +155,7 @@ const (
 	refEnd   = "\uFDD1"
 )
 
-var reference = regexp.MustCompile(refBegin + "([^" + refEnd + "]*)" + refEnd)
+var reference = lazyregexp.New(refBegin + "([^" + refEnd + "]*)" + refEnd)
 
 // dollars shows references as a shell has them.
 func dollars(text string) string { return reference.ReplaceAllString(text, "$$$1") }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 	"github.com/servegate/pipeline/steps"
 	engineargs "github.com/servegate/pipeline/steps/engine/argument"
@@ -19,7 +19,7 @@ import (
 type engine struct {
 	kind string
 	// images matches the names of images whose entrypoint is the program.
-	images *regexp.Regexp
+	images *lazyregexp.Regexp
 	// program returns how many words are the program, 0 if it is another one. The model may follow it.
 	program func(words []string) int
 	// onCPU is set if the engine uses as many GPUs as it is given, and none if there are none.
@@ -34,19 +34,19 @@ type engine struct {
 
 var engines = []engine{
 	{
-		kind: "vllm", images: regexp.MustCompile(`(^|/)vllm[a-z0-9-]*(:|@|$)|vllm-[a-z0-9-]*release-repo`), program: vllmProgram,
+		kind: "vllm", images: lazyregexp.New(`(^|/)vllm[a-z0-9-]*(:|@|$)|vllm-[a-z0-9-]*release-repo`), program: vllmProgram,
 		model: []string{"model", "model_tag"}, served: []string{"served_model_name"}, host: []string{"host"}, port: []string{"port"},
 	},
 	{
-		kind: "sglang", images: regexp.MustCompile(`(^|/)sglang[a-z0-9-]*(:|@|$)`), program: sglangProgram,
+		kind: "sglang", images: lazyregexp.New(`(^|/)sglang[a-z0-9-]*(:|@|$)`), program: sglangProgram,
 		model: []string{"model_path", "model"}, served: []string{"served_model_name"}, host: []string{"host"}, port: []string{"port"},
 	},
 	{
-		kind: "llamacpp", images: regexp.MustCompile(`(^|/)llama\.cpp(:server[a-z0-9-]*|@|$)`), program: named("llama-server"), onCPU: true,
+		kind: "llamacpp", images: lazyregexp.New(`(^|/)llama\.cpp(:server[a-z0-9-]*|@|$)`), program: named("llama-server"), onCPU: true,
 		model: []string{"model", "hf_repo", "model_url"}, served: []string{"alias"}, host: []string{"host"}, port: []string{"port"},
 	},
 	{
-		kind: "trtllm", images: regexp.MustCompile(`tensorrt[-_]llm(/release)?(:|@|$)`), program: trtllmProgram, command: "trtllm-serve",
+		kind: "trtllm", images: lazyregexp.New(`tensorrt[-_]llm(/release)?(:|@|$)`), program: trtllmProgram, command: "trtllm-serve",
 		options: "config",
 		host:    []string{"host"}, port: []string{"port"},
 	},

@@ -156,26 +156,3 @@ func fenced(text string) string {
 	}
 	return code.String()
 }
-
-// hereDocuments returns the texts of the here-documents of a script.
-func hereDocuments(script string) (out []string) {
-	var end string
-	var text strings.Builder
-	for line := range strings.Lines(script) {
-		switch _, word, begins := strings.Cut(line, "<<"); {
-		case end != "" && strings.TrimSpace(line) == end:
-			out = append(out, text.String())
-			text.Reset()
-			end = ""
-		case end != "":
-			text.WriteString(line)
-		case begins:
-			end, _, _ = strings.Cut(strings.TrimLeft(word, "- \t"), " ")
-			end = strings.Trim(strings.TrimSpace(end), `'"\`)
-			if i := strings.IndexAny(end, "<>|;"); i >= 0 {
-				end = end[:i]
-			}
-		}
-	}
-	return out
-}

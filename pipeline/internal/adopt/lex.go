@@ -38,17 +38,34 @@ type lexer struct {
 	inWord bool
 	array  bool     // within NAME=( … )
 	ends   []string // delimiters of here-documents whose text begins with the next line
+	texts  []string // of here-documents
 }
 
 func lex(script string) ([]token, error) {
-	l := lexer{rest: []rune(strings.ReplaceAll(script, "\r\n", "\n"))}
+	l := newLexer(script)
+	err := l.run()
+	return l.out, err
+}
+
+// hereDocuments returns the texts of the here-documents of a script, as far as it can be read.
+func hereDocuments(script string) []string {
+	l := newLexer(script)
+	_ = l.run()
+	return l.texts
+}
+
+func newLexer(script string) *lexer {
+	return &lexer{rest: []rune(strings.ReplaceAll(script, "\r\n", "\n"))}
+}
+
+func (l *lexer) run() error {
 	for len(l.rest) > 0 {
 		if err := l.step(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	l.flush()
-	return l.out, nil
+	return nil
 }
 
 func (l *lexer) next() rune {
@@ -180,21 +197,24 @@ func (l *lexer) descriptor() bool {
 func (l *lexer) delimiter() string {
 	const longest = 100
 	word := strings.TrimLeft(string(l.rest[:min(longest, len(l.rest))]), " \t")
-	if end := strings.IndexAny(word, " \t\n;|&"); end >= 0 {
+	if end := strings.IndexAny(word, " \t\n;|&<>()"); end >= 0 {
 		word = word[:end]
 	}
 	return strings.Trim(word, `'"\`)
 }
 
-// documents skips the text of here-documents.
+// documents reads the here-documents that begin on this line.
 func (l *lexer) documents() {
 	for _, end := range l.ends {
+		var text strings.Builder
 		for len(l.rest) > 0 {
 			line := l.until("\n")
 			l.skip(min(1, len(l.rest)))
 			if strings.TrimSpace(line) == end {
+				l.texts = append(l.texts, text.String())
 				break
 			}
+			text.WriteString(line + "\n")
 		}
 	}
 	l.ends = nil
@@ -311,7 +331,9 @@ func (l *lexer) computed(quoted bool) error {
 			depth++
 		case r == ')':
 			if depth--; depth == 0 {
-				l.variable(part{name: "$" + string(l.rest[:i+1]), quoted: quoted})
+				inner := string(l.rest[:i+1])
+				l.variable(part{name: "$" + inner, quoted: quoted})
+				l.texts = append(l.texts, hereDocuments(inner)...)
 				l.skip(i + 1)
 				return nil
 			}

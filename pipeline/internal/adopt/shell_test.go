@@ -68,3 +68,24 @@ func TestCommands(t *testing.T) {
 		})
 	}
 }
+
+func TestHereDocuments(t *testing.T) {
+	for name, tt := range map[string]struct {
+		script string
+		want   []string
+	}{
+		"two":        {script: "cat <<EOF > a\nx: 'it\n  y\nEOF\ncat <<-'END'|sh\nz\nEND\n", want: []string{"x: 'it\n  y\n", "z\n"}},
+		"joined":     {script: "cat <<EOF>a\nx\nEOF\n", want: []string{"x\n"}},
+		"one line":   {script: "cat <<A <<B\nx\nA\ny\nB\n", want: []string{"x\n", "y\n"}},
+		"text of it": {script: "echo '<<EOF'\nx\nEOF\n# <<EOF\ny\nEOF\nz <<<EOF\nEOF\n"},
+		"within":     {script: "x=\"$(cat <<EOF\nx\nEOF\n)\"\n", want: []string{"x\n"}},
+		"not closed": {script: "cat <<A\nx\nA\necho 'y\n", want: []string{"x\n"}},
+		"no end":     {script: "cat <<A\nx\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := hereDocuments(tt.script); !cmp.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
