@@ -3,6 +3,7 @@ package metric
 import (
 	"math"
 	"strings"
+	"sync"
 
 	"github.com/servegate/pipeline/gates/foreign"
 )
@@ -17,16 +18,16 @@ var foreignStats = []struct {
 	{"p75", 0.75}, {"p80", 0.8}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999},
 }
 
-// foreignAll holds the groups of all tools, built once like the registry.
+// foreignAll returns the groups of all tools, built once like the registry.
 var (
-	foreignAll  = foreignGroups()
-	foreignByID = index(foreignAll)
+	foreignAll  = sync.OnceValue(foreignGroups)
+	foreignByID = sync.OnceValue(func() map[string]Metric { return index(foreignAll()) })
 )
 
 // Foreign returns, by group, the figures of other load generators whose definitions differ from the
 // registry. They are not measured here, but may be compared and gated in the results of these
 // tools. They are asked for with each cell of a table, and shared: the caller must not modify them.
-func Foreign() []Group { return foreignAll }
+func Foreign() []Group { return foreignAll() }
 
 // ForeignTool returns the tool whose figures have a prefix, as in metric.guidellm.ttft.p99:
 // guidellm. It reports whether there is one.
@@ -73,7 +74,7 @@ func foreignGroups() []Group {
 // foreignMetrics returns the statistics of a quantity: one number if the registry has it as one number,
 // and all usual statistics if it is a time.
 func foreignMetrics(d foreign.Difference, g Group) []Metric {
-	if own, ok := byID[d.Quantity+".mean"]; ok && own.Unit != Seconds {
+	if own, ok := byID()[d.Quantity+".mean"]; ok && own.Unit != Seconds {
 		own.ID, own.Group, own.Tool, own.Source, own.Definition = g.Name+".mean", g.Name, g.Tool, g.Source, g.Definition
 		own.Label = d.Label + " (" + g.Tool + ")"
 		return []Metric{own}
@@ -104,12 +105,12 @@ func leastRequests(stat string, quantile float64) int {
 
 // foreignOf finds the metric that a foreign or misspelt id means.
 func foreignOf(id string) (Metric, bool) {
-	if m, ok := foreignByID[id]; ok {
+	if m, ok := foreignByID()[id]; ok {
 		return m, true
 	}
 	for _, t := range foreign.Tools() { // guidellm.ttft.p99
 		if rest, ok := strings.CutPrefix(id, t.Prefix+"."); ok {
-			m, ok := foreignByID[t.Prefix+"_"+rest]
+			m, ok := foreignByID()[t.Prefix+"_"+rest]
 			return m, ok
 		}
 	}

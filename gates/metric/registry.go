@@ -1,6 +1,9 @@
 package metric
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Sources of the definitions.
 const (
@@ -25,7 +28,7 @@ type Group struct {
 
 // All returns every metric in a stable order: that of a result table, with groups together. The
 // caller may modify the slice.
-func All() []Metric { return ungrouped(registry) }
+func All() []Metric { return ungrouped(registry()) }
 
 func ungrouped(groups []Group) []Metric {
 	var all []Metric
@@ -36,7 +39,7 @@ func ungrouped(groups []Group) []Metric {
 }
 
 // Groups returns the metrics by group, in the order of All. The caller may modify the slices.
-func Groups() []Group { return cloned(registry) }
+func Groups() []Group { return cloned(registry()) }
 
 func cloned(groups []Group) []Group {
 	groups = slices.Clone(groups)
@@ -49,17 +52,17 @@ func cloned(groups []Group) []Group {
 // Lookup finds a metric by its ID: one of the registry, or a figure of another load generator
 // ("guidellm_ttft.p99"), which has a Tool. The statistic "median" is an alias of "p50".
 func Lookup(id string) (Metric, bool) {
-	if m, ok := byID[canonical(id)]; ok {
+	if m, ok := byID()[canonical(id)]; ok {
 		return m, true
 	}
 	return foreignOf(canonical(id))
 }
 
-// The registry is built once from the tables in latency.go, single.go and counted.go, and never
+// The registry is built from the tables in latency.go, single.go and counted.go when it is first used, and never
 // modified afterwards.
 var (
-	registry = slices.Concat(latencies(), singles(), counted())
-	byID     = index(registry)
+	registry = sync.OnceValue(func() []Group { return slices.Concat(latencies(), singles(), counted()) })
+	byID     = sync.OnceValue(func() map[string]Metric { return index(registry()) })
 )
 
 func index(groups []Group) map[string]Metric {

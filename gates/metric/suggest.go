@@ -21,17 +21,17 @@ func canonical(id string) string {
 //	metric.Suggest("tftt.p99") // "ttft.p99"
 func Suggest(id string) string {
 	id = strings.ToLower(strings.TrimPrefix(id, "metric."))
-	if m, ok := byID[fromTool(id)]; ok {
+	if m, ok := byID()[fromTool(id)]; ok {
 		return m.ID
 	}
-	for _, g := range slices.Concat(registry, foreignAll) {
+	for _, g := range slices.Concat(registry(), foreignAll()) {
 		if g.Name == id {
 			return preferred(g).ID
 		}
 	}
 	// Allow a third of the letters to be wrong; beyond that a guess would mislead.
 	best, bestDistance := "", len(id)/3+1
-	for _, m := range ungrouped(slices.Concat(registry, foreignAll)) {
+	for _, m := range ungrouped(slices.Concat(registry(), foreignAll())) {
 		if d := levenshtein.Distance(canonical(id), m.ID, nil); d < bestDistance {
 			best, bestDistance = m.ID, d
 		}

@@ -34,6 +34,9 @@ func (r *Regexp) String() string { return r.text }
 // MatchString reports whether s contains a match.
 func (r *Regexp) MatchString(s string) bool { return r.Get().MatchString(s) }
 
+// Match reports whether b contains a match.
+func (r *Regexp) Match(b []byte) bool { return r.Get().Match(b) }
+
 // FindString returns the first match in s, "" without one.
 func (r *Regexp) FindString(s string) string { return r.Get().FindString(s) }
 
@@ -51,6 +54,9 @@ func (r *Regexp) FindAllString(s string, n int) []string { return r.Get().FindAl
 
 // FindAllStringIndex returns the bounds of the first n matches in s, all for -1.
 func (r *Regexp) FindAllStringIndex(s string, n int) [][]int { return r.Get().FindAllStringIndex(s, n) }
+
+// FindAllIndex returns the bounds of the first n matches in b, all for -1.
+func (r *Regexp) FindAllIndex(b []byte, n int) [][]int { return r.Get().FindAllIndex(b, n) }
 
 // FindAllStringSubmatch returns the first n matches in s with their groups, all for -1.
 func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {

@@ -2,10 +2,10 @@ package bisection
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 )
@@ -76,7 +76,7 @@ func (d *Document) howMany() string {
 	return "one"
 }
 
-var hash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+var hash = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
 // Short abbreviates a commit hash.
 func Short(ref string) string {

@@ -1,13 +1,14 @@
 package markdown
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // units matches a number with a space and its unit.
-var units = regexp.MustCompile(`(\d) (%|pp|ms|s|µs|min|h|req/s|tok/s|GiB|MiB|GPUs?|repeats?)([\s,;.)·|*]|$)`)
+var units = lazyregexp.New(`(\d) (%|pp|ms|s|µs|min|h|req/s|tok/s|GiB|MiB|GPUs?|repeats?)([\s,;.)·|*]|$)`)
 
 // bound joins numbers and units with no-break spaces, except in code.
 func bound(text string) string {

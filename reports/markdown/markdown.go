@@ -4,10 +4,10 @@ package markdown
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
@@ -116,7 +116,7 @@ func rest(r *model.Report) string {
 
 // blockStart matches what could make a list, a heading, a quotation, a rule or a block of
 // code of a line.
-var blockStart = regexp.MustCompile(`^(\d+[.)]|[-+=#>~ \t])`)
+var blockStart = lazyregexp.New(`^(\d+[.)]|[-+=#>~ \t])`)
 
 // guard keeps a line that begins with untrusted text from being anything but a
 // paragraph, by an invisible character before it.

@@ -19,10 +19,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/publish"
@@ -37,7 +37,7 @@ const postBudget = 30 * time.Second
 const maxAnswer = 4096
 
 // own matches the variables that a file may name.
-var own = regexp.MustCompile(`^PIPELINE_WEBHOOK(_[A-Z0-9_]+)?$`)
+var own = lazyregexp.New(`^PIPELINE_WEBHOOK(_[A-Z0-9_]+)?$`)
 
 // hooks is the publisher of a process: it posts wherever a file names it.
 type hooks struct {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	dc "github.com/ory/dockertest/v3/docker"
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -29,7 +29,7 @@ type Image struct {
 type reference struct{ repository, tag, digest string }
 
 // imageName matches names that Docker's reference grammar allows and that are safe in the path of a request.
-var imageName = regexp.MustCompile(`^[A-Za-z0-9]+([._:/@+-]+[A-Za-z0-9_]+)*$`)
+var imageName = lazyregexp.New(`^[A-Za-z0-9]+([._:/@+-]+[A-Za-z0-9_]+)*$`)
 
 // checkImageName rejects invalid image names.
 func checkImageName(name string) error {

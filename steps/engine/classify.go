@@ -1,9 +1,9 @@
 package engine
 
 import (
-	"regexp"
 	"slices"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -15,12 +15,12 @@ type Rule struct {
 	// Class is the cause as a short word with underscores, used in reports and tests.
 	Class string
 	// Pattern matches a line.
-	Pattern *regexp.Regexp
+	Pattern *lazyregexp.Regexp
 }
 
-// NewRule compiles a rule; the pattern is part of the program.
+// NewRule returns a rule; the pattern is part of the program.
 func NewRule(class, pattern string) Rule {
-	return Rule{Class: class, Pattern: regexp.MustCompile(pattern)}
+	return Rule{Class: class, Pattern: lazyregexp.New(pattern)}
 }
 
 // maxEvidence limits the quoted line.

@@ -2,9 +2,9 @@ package exec
 
 import (
 	"fmt"
-	"regexp"
 	"time"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -43,7 +43,7 @@ func schema() steps.Schema {
 	}}
 }
 
-var outputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+var outputName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 func validate(o steps.Object) []steps.Problem {
 	found := schema().Check(o)

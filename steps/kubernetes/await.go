@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -125,7 +125,7 @@ func (r *Run) heldBack(ctx context.Context, pod *core.Pod) string {
 }
 
 // missingClaim matches a scheduler's message about a claim that does not exist.
-var missingClaim = regexp.MustCompile(`persistentvolumeclaim "[^"]*" not found`)
+var missingClaim = lazyregexp.New(`persistentvolumeclaim "[^"]*" not found`)
 
 // unschedulable returns the message of the scheduler, or of the controller that withholds the Pod.
 func unschedulable(pod *core.Pod) string {

@@ -4,9 +4,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // Labels and annotations of the run's objects.
@@ -23,8 +24,8 @@ const (
 )
 
 var (
-	notInName  = regexp.MustCompile(`[^a-z0-9]+`)
-	labelValid = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
+	notInName  = lazyregexp.New(`[^a-z0-9]+`)
+	labelValid = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
 )
 
 // maxName limits the readable part of an object's name, so that the name of a Pod, which is also its host

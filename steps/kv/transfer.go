@@ -2,9 +2,9 @@ package kv
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/enum"
 	"github.com/zclconf/go-cty/cty"
@@ -59,7 +59,7 @@ func transferAttrs() []steps.Attr {
 	}
 }
 
-var deviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]*$`)
+var deviceName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.:-]*$`)
 
 func validateTransfer(c Connector, o steps.Object) []steps.Problem {
 	var found []steps.Problem
@@ -100,7 +100,7 @@ func validateTransfer(c Connector, o steps.Object) []steps.Problem {
 	return append(found, validateOptions(o)...)
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // validateOptions checks arguments that only some kinds have.
 func validateOptions(o steps.Object) []steps.Problem {

@@ -2,9 +2,10 @@ package kv
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // ucx is NIXL's default backend. Sources: UCX 1.18 (ucx_info -f); with UCX_LOG_LEVEL=info, ucp_ep.c prints the
@@ -38,7 +39,7 @@ func ucxDevices(w *Writer) {
 	w.SetEnv("UCX_NET_DEVICES", strings.Join(names, ","))
 }
 
-var ucxGroup = regexp.MustCompile(`\brma[a-z_]*\(([^)]*)\)`)
+var ucxGroup = lazyregexp.New(`\brma[a-z_]*\(([^)]*)\)`)
 
 // ucxLanes parses "... inter-node cfg#2 rma(rc_mlx5/mlx5_0:1) am(tcp/eth0)".
 func ucxLanes(line string) Signal {

@@ -6,11 +6,11 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -110,7 +110,7 @@ func joinEqual(values []string) string {
 	return strings.Join(values, "; ")
 }
 
-var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
+var escapes = lazyregexp.New("\x1b\\[[0-9;]*m")
 
 // topologyHash hashes the matrix of nvidia-smi topo -m without colours, legend and column widths.
 func topologyHash(out []byte) string {
@@ -123,7 +123,7 @@ func topologyHash(out []byte) string {
 
 // topologyRows returns the words of each line of the matrix, starting with its heading.
 func topologyRows(out []byte) [][]string {
-	matrix, _, _ := strings.Cut(string(escapes.ReplaceAll(out, nil)), "Legend:")
+	matrix, _, _ := strings.Cut(escapes.ReplaceAllString(string(out), ""), "Legend:")
 	var rows [][]string
 	for text := range strings.Lines(matrix) {
 		if words := strings.Fields(text); len(words) > 0 {
@@ -133,7 +133,7 @@ func topologyRows(out []byte) [][]string {
 	return rows
 }
 
-var gpuLabel = regexp.MustCompile(`^GPU\d+$`)
+var gpuLabel = lazyregexp.New(`^GPU\d+$`)
 
 // gpuLinks lists the kinds of connections between GPUs, such as NV18 or SYS, each once. The columns of GPUs
 // come first in every line.

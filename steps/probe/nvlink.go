@@ -4,14 +4,15 @@ import (
 	"context"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 var (
-	nvlinkGPU  = regexp.MustCompile(`^GPU \d+: .*\(UUID: ([^)\s]+)\)`)
-	nvlinkData = regexp.MustCompile(`^Link \d+: Data (Tx|Rx): (\d+) KiB`)
+	nvlinkGPU  = lazyregexp.New(`^GPU \d+: .*\(UUID: ([^)\s]+)\)`)
+	nvlinkData = lazyregexp.New(`^Link \d+: Data (Tx|Rx): (\d+) KiB`)
 )
 
 // Links lists the network devices of this machine and, if NVIDIA's GPUs were found, their NVLinks, provided the

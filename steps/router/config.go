@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // Config of a router.
@@ -207,7 +208,7 @@ func newMember(role string, p protocol, b Backend) (*member, error) {
 }
 
 // headerSafe reports whether s can be written to a header unchanged.
-var headerSafe = regexp.MustCompile(`^[A-Za-z0-9._\-\[\]":]+$`).MatchString
+var headerSafe = lazyregexp.New(`^[A-Za-z0-9._\-\[\]":]+$`).MatchString
 
 // Concurrent reports whether a protocol sends a request to both servers at once. The others wait for the
 // answer of the prefill server.

@@ -1,10 +1,11 @@
 package secret
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // FromEnviron returns the secrets of an environment: the values of variables whose names mean one,
@@ -62,11 +63,11 @@ var switches = []string{
 }
 
 var (
-	number    = regexp.MustCompile(`^[-+]?[0-9][0-9., _-]*$`)
-	version   = regexp.MustCompile(`^v?[0-9]+(\.[0-9]+)+([-+.][0-9A-Za-z.]+)?$`)
-	lower     = regexp.MustCompile(`^[a-z]+$`)
-	modelName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+$`)
-	address   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+	number    = lazyregexp.New(`^[-+]?[0-9][0-9., _-]*$`)
+	version   = lazyregexp.New(`^v?[0-9]+(\.[0-9]+)+([-+.][0-9A-Za-z.]+)?$`)
+	lower     = lazyregexp.New(`^[a-z]+$`)
+	modelName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+$`)
+	address   = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 )
 
 // leastDrawn is the length from which a random segment makes a whole address a secret, such as that

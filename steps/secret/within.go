@@ -4,23 +4,24 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 var (
 	// userinfo matches the part before the host of an address.
-	userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s"'<>/?#@]*)@`)
+	userinfo = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://([^\s"'<>/?#@]*)@`)
 	// userinfoLoose accepts passwords with unescaped characters.
-	userinfoLoose = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s"'<>/@:]*:[^\s"'<>]+)@`)
+	userinfoLoose = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://([^\s"'<>/@:]*:[^\s"'<>]+)@`)
 	// driverDSN matches user and password as in Go's database drivers.
-	driverDSN = regexp.MustCompile(`^([^\s:/@]+:[^\s/]\S*)@[A-Za-z0-9.-]*(?:\(|:[0-9]+|/)`)
-	port      = regexp.MustCompile(`^[0-9]{1,5}/`)
+	driverDSN = lazyregexp.New(`^([^\s:/@]+:[^\s/]\S*)@[A-Za-z0-9.-]*(?:\(|:[0-9]+|/)`)
+	port      = lazyregexp.New(`^[0-9]{1,5}/`)
 	// field matches a setting of a connection string (AccountKey=…;), of a query (&sig=…) or of
 	// libpq (password=… host=…).
-	field = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_. -]*?)\s*=\s*("[^"]*"|'[^']*'|[^;&\s"']+)`)
+	field = lazyregexp.New(`([A-Za-z][A-Za-z0-9_. -]*?)\s*=\s*("[^"]*"|'[^']*'|[^;&\s"']+)`)
 	// scheme matches the value of a header.
-	scheme = regexp.MustCompile(`^(?i)(bearer|basic|token|apikey|api-key|negotiate|digest)[ :]+(\S.*)$`)
+	scheme = lazyregexp.New(`^(?i)(bearer|basic|token|apikey|api-key|negotiate|digest)[ :]+(\S.*)$`)
 )
 
 // Within returns the secrets in a text by its form: the password of an address, the keys of a
@@ -28,7 +29,7 @@ var (
 // object.
 func Within(value string) []string {
 	var out []string
-	for _, re := range []*regexp.Regexp{userinfo, userinfoLoose, driverDSN} {
+	for _, re := range []*lazyregexp.Regexp{userinfo, userinfoLoose, driverDSN} {
 		for _, m := range re.FindAllStringSubmatch(value, -1) {
 			out = append(out, fromUserinfo(m[1])...)
 		}

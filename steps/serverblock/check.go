@@ -2,10 +2,10 @@ package serverblock
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -108,7 +108,7 @@ func checkSource(o steps.Object) []steps.Problem {
 
 // urlPattern accepts scheme://host[:port][/path]. It stands in for net/url, which would
 // accept far more than a base address.
-var urlPattern = regexp.MustCompile(`^https?://(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$`)
+var urlPattern = lazyregexp.New(`^https?://(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$`)
 
 func checkArgs(o steps.Object) (steps.Problem, bool) {
 	if !o.Has("args") {
@@ -125,7 +125,7 @@ func checkArgs(o steps.Object) (steps.Problem, bool) {
 	}, false
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func checkEnv(o steps.Object) []steps.Problem {
 	if !o.Has("env") {

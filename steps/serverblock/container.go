@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -61,7 +61,7 @@ func (r *containerReader) pairs(name string) []steps.EnvVar {
 	return pairs
 }
 
-var networkName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+var networkName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 func (r *containerReader) network() string {
 	name := r.o.Text("network")
@@ -115,7 +115,7 @@ func parseLimit(s string) (int64, bool) {
 	return n, err == nil && n >= -1
 }
 
-var capability = regexp.MustCompile(`^[A-Z][A-Z_]*$`)
+var capability = lazyregexp.New(`^[A-Z][A-Z_]*$`)
 
 // capabilities returns names in capitals and without CAP_, as the daemon compares them.
 func (r *containerReader) capabilities(name string) []string {
@@ -130,9 +130,9 @@ func (r *containerReader) capabilities(name string) []string {
 }
 
 // cdiName matches vendor/class=device of the Container Device Interface, version 0.8.
-var cdiName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9.-]*/[A-Za-z0-9][A-Za-z0-9_-]*=[A-Za-z0-9][A-Za-z0-9_.:-]*$`)
+var cdiName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9.-]*/[A-Za-z0-9][A-Za-z0-9_-]*=[A-Za-z0-9][A-Za-z0-9_.:-]*$`)
 
-var gpuID = regexp.MustCompile(`^([0-9]+|(GPU|MIG)-[A-Za-z0-9/-]+)$`)
+var gpuID = lazyregexp.New(`^([0-9]+|(GPU|MIG)-[A-Za-z0-9/-]+)$`)
 
 func (r *containerReader) gpus(c *steps.ContainerSpec) {
 	const name = "gpus"
@@ -177,7 +177,7 @@ func (r *containerReader) count(f *big.Float) int {
 	return int(i)
 }
 
-var devicePermissions = regexp.MustCompile(`^[rwm]{1,3}$`)
+var devicePermissions = lazyregexp.New(`^[rwm]{1,3}$`)
 
 func (r *containerReader) devices(c *steps.ContainerSpec) {
 	for _, w := range r.texts("devices") {
@@ -233,7 +233,7 @@ func parseTarget(s string) (path string, readOnly, ok bool) {
 	return path, mode == "ro", ok
 }
 
-var volumeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]+$`)
+var volumeName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]+$`)
 
 func (r *containerReader) volumes() []steps.Volume {
 	var out []steps.Volume

@@ -3,10 +3,10 @@ package slurm
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -168,7 +168,7 @@ func stepName(process string, n int64, m Mark) string {
 	return fmt.Sprintf("%s.%d@%s", short, n, m)
 }
 
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var notInNames = lazyregexp.New(`[^A-Za-z0-9._-]+`)
 
 // symbolJob stands for the job ID, which is unknown before a job runs.
 const symbolJob = "JOB"

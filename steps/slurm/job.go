@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -119,7 +119,7 @@ func (j *Job) submit(ctx context.Context) error {
 	return nil
 }
 
-var jobID = regexp.MustCompile(`^[0-9]+$`)
+var jobID = lazyregexp.New(`^[0-9]+$`)
 
 // sbatch returns the command that creates the job. Its script only holds the nodes.
 func (j *Job) sbatch() []string {
@@ -208,7 +208,7 @@ func (j *Job) findNodes(ctx context.Context, list string) error {
 	return nil
 }
 
-var nodeFact = regexp.MustCompile(`(?:^|\s)(NodeName|NodeAddr|Arch|CPUTot|RealMemory|Gres|ActiveFeatures|OS)=(\S+)`)
+var nodeFact = lazyregexp.New(`(?:^|\s)(NodeName|NodeAddr|Arch|CPUTot|RealMemory|Gres|ActiveFeatures|OS)=(\S+)`)
 
 // parseNode parses one line of scontrol show node.
 func parseNode(line string) (Node, error) {

@@ -3,10 +3,11 @@ package slurm
 import (
 	"bytes"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // output forwards a step's output and stores Slurm's own messages in it.
@@ -47,7 +48,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.to.Write(p)
 }
 
-var slurmsOwn = regexp.MustCompile(`^(srun|slurmstepd(-[^:]*)?): `)
+var slurmsOwn = lazyregexp.New(`^(srun|slurmstepd(-[^:]*)?): `)
 
 func (o *output) note(line string) {
 	if !slurmsOwn.MatchString(line) {

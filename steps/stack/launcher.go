@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -150,8 +150,8 @@ func (r *running) up(ctx context.Context, argv []string) error {
 }
 
 var (
-	outputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	outputURL  = regexp.MustCompile(`^https?://[^\s?#@]+$`)
+	outputName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	outputURL  = lazyregexp.New(`^https?://[^\s?#@]+$`)
 )
 
 // readOutputs parses lines of NAME=VALUE, of which one is the url.

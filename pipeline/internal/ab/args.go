@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 )
 
@@ -46,8 +46,8 @@ func arguments(both, head []string) ([]argument, error) {
 }
 
 var (
-	argumentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
-	number       = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+	argumentName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+	number       = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 )
 
 // parseArgument splits NAME=VALUE. The name is written as a flag or as in a file. A number, true, false, null and JSON

@@ -1,8 +1,9 @@
 package ab
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // names returns how the sides are called: by what differs. base and head differ in their sources or in args.
@@ -65,7 +66,7 @@ func withoutScheme(address string) string {
 	return strings.TrimSuffix(rest, "/")
 }
 
-var digest = regexp.MustCompile(`(:[\w][\w.-]*)?@?sha256:([0-9a-f]{12})[0-9a-f]*$`)
+var digest = lazyregexp.New(`(:[\w][\w.-]*)?@?sha256:([0-9a-f]{12})[0-9a-f]*$`)
 
 // shortDigest writes the digest of an image like a tag: its first twelve digits.
 func shortDigest(image string) string {

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // Request is a comparison as a command line gives it.
@@ -139,10 +140,10 @@ func sourceOf(side string, r Request, m Machine) (source, error) {
 const exampleImage = "vllm/vllm-openai:v0.11.0"
 
 // hostPort matches the address of a server without its scheme: an image is not called localhost or by an IP address.
-var hostPort = regexp.MustCompile(`^(localhost|\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:]+\]):\d+(/v1)?/?$`)
+var hostPort = lazyregexp.New(`^(localhost|\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:]+\]):\d+(/v1)?/?$`)
 
 // tagged matches an image with a tag, a digest or an ID. The port of a registry is not a tag.
-var tagged = regexp.MustCompile(`^[^\s:@]+(:[0-9]+/[^\s:@]+)?(:[\w][\w.-]*)(@sha256:[0-9a-f]+)?$|@sha256:[0-9a-f]+$|^sha256:[0-9a-f]+$`)
+var tagged = lazyregexp.New(`^[^\s:@]+(:[0-9]+/[^\s:@]+)?(:[\w][\w.-]*)(@sha256:[0-9a-f]+)?$|@sha256:[0-9a-f]+$|^sha256:[0-9a-f]+$`)
 
 // sides returns the sources of base and head, which are of one kind.
 func (r Request) sides(m Machine) (base, head source, err error) {
@@ -196,6 +197,6 @@ func numbers(flag string, values []string) error {
 }
 
 var (
-	relativePath = regexp.MustCompile(`^[\w+-][\w.+-]*(/[\w.+-]+)*$`)
-	positive     = regexp.MustCompile(`^(0\.0*[1-9][0-9]*|[1-9][0-9]*(\.[0-9]+)?)$`)
+	relativePath = lazyregexp.New(`^[\w+-][\w.+-]*(/[\w.+-]+)*$`)
+	positive     = lazyregexp.New(`^(0\.0*[1-9][0-9]*|[1-9][0-9]*(\.[0-9]+)?)$`)
 )

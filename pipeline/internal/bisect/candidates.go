@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/gates/culprit"
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/git"
 	"github.com/servegate/pipeline/reports/bisection"
 )
@@ -26,7 +26,7 @@ type Candidate struct {
 // Short returns the abbreviated reference.
 func (c Candidate) Short() string { return bisection.Short(c.Ref) }
 
-var reverts = regexp.MustCompile(`\bThis reverts commit ([0-9a-f]{7,64})\b`)
+var reverts = lazyregexp.New(`\bThis reverts commit ([0-9a-f]{7,64})\b`)
 
 // Entries returns the candidates of a list from good to bad; they default to its ends.
 func Entries(list []string, good, bad string) ([]Candidate, error) {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
@@ -39,7 +39,7 @@ func (f *testFlags) register(cmd *cobra.Command) {
 }
 
 // digits separate the names of files that are numbered.
-var digits = regexp.MustCompile(`[0-9]+`)
+var digits = lazyregexp.New(`[0-9]+`)
 
 // twoSides assigns arguments to the sides of a test: two arguments are the sides. Of more, those with one name= belong
 // together, or those whose names differ in their numbers only, as a shell writes an unquoted pattern, or those of one
@@ -170,7 +170,7 @@ func (a *app) testSides(f compareFlags, args []string) ([]side, error) {
 	return sides, nil
 }
 
-var notInName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+var notInName = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 
 // sideName names a side after its files, without their numbers and their extension, or after their folder; A or B where
 // nothing is left.

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // initFlags holds the flags of `pipeline init`; starters has one for each row of [allStarters].
@@ -117,9 +118,9 @@ func (a *app) start(dir string, starters []starter, ref string, noteKept bool) e
 }
 
 var (
-	fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
-	release    = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
-	actionRef  = regexp.MustCompile(fullCommit.String() + "|" + `^v[0-9]+\.[0-9]+\.[0-9]+$`)
+	fullCommit = lazyregexp.New(`^[0-9a-f]{40}$`)
+	release    = lazyregexp.New(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
+	actionRef  = lazyregexp.New(`^[0-9a-f]{40}$|^v[0-9]+\.[0-9]+\.[0-9]+$`)
 )
 
 // ownRef returns the commit that this program was built from, or its release; "" if unknown.

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/session"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
@@ -74,7 +74,7 @@ func (f postFlags) settings(blocks []*config.Report, kind string) []publish.Sett
 }
 
 // commitName matches a commit hash; other text is not shown as a commit.
-var commitName = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+var commitName = lazyregexp.New(`^[0-9a-f]{7,64}$`)
 
 func (f postFlags) override(s *publish.Settings) {
 	if f.comment != "" {

@@ -7,12 +7,13 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/servegate/pipeline/gates/foreign"
 )
 
-// aiperfStats are its names of statistics, in JSON and CSV.
-var aiperfStats = foreign.ShapeOf("aiperf").Stats
+// aiperfStats returns its names of statistics, in JSON and CSV.
+var aiperfStats = sync.OnceValue(func() map[string]string { return foreign.ShapeOf("aiperf").Stats })
 
 // aiperfRun reads the measured phase, the failures and the duration of a run.
 func aiperfRun(root, _ *value, r *Run, e *entryList) error {
@@ -43,9 +44,9 @@ func aiperfRun(root, _ *value, r *Run, e *entryList) error {
 func aiperfAggregate(root, _ *value, r *Run, e *entryList) error {
 	metrics, single := root.at("metrics"), foreign.ShapeOf("aiperf")
 	for _, t := range single.Times {
-		for _, stat := range slices.Sorted(maps.Keys(aiperfStats)) {
+		for _, stat := range slices.Sorted(maps.Keys(aiperfStats())) {
 			t := foreign.Times{Path: t.Path + "_" + stat, Name: t.Name, Unit: t.Unit}
-			if err := e.times(metrics.at(t.Path), t, map[string]string{"mean": aiperfStats[stat]}, r.Source); err != nil {
+			if err := e.times(metrics.at(t.Path), t, map[string]string{"mean": aiperfStats()[stat]}, r.Source); err != nil {
 				return err
 			}
 		}

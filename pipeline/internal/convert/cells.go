@@ -7,14 +7,17 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// usualKeys are the parameters that may distinguish cells if none are declared.
-var usualKeys = slices.Concat([]string{comparability.Model}, comparability.Load(),
-	[]string{"backend_setting", "column", "h2", "h3", "section", "subsection", "heading", "label"})
+// usualKeys returns the parameters that may distinguish cells if none are declared.
+var usualKeys = sync.OnceValue(func() []string {
+	return slices.Concat([]string{comparability.Model}, comparability.Load(),
+		[]string{"backend_setting", "column", "h2", "h3", "section", "subsection", "heading", "label"})
+})
 
 // group chooses the parameters that distinguish cells, unless they were given, and groups the
 // results into cells in the order of their first result. Other differences within a cell are an
@@ -106,7 +109,7 @@ func cellKeys(opt Options, sides [][]*Run) []string {
 func varying(runs []*Run) []string {
 	var keys []string
 	seen := map[string]bool{}
-	for _, key := range append(slices.Clone(usualKeys), serverKeys(runs)...) {
+	for _, key := range append(slices.Clone(usualKeys()), serverKeys(runs)...) {
 		var pattern strings.Builder
 		numbers := map[string]int{}
 		complete := true

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,11 +48,11 @@ const unstated = "value"
 var unitPattern = lazyregexp.New(`^(.*?)\s*[(\[]([^()\[\]]*)[)\]]$`)
 
 // unitWithin finds a unit elsewhere in a label: "TTFT (ms) p50", "ttft_ms_p50", "TTFT p99, ms", "TTFT p99 / ms".
-var unitWithin = []*regexp.Regexp{
-	regexp.MustCompile(`^(.+?)\s*[(\[]([^()\[\]]*)[)\]]\s*(.+)$`),
-	regexp.MustCompile(`^(.+)_(ms|us|ns|s|sec|seconds)_((?:mean|avg|average|median|std|stddev|min|max|p\d{1,2})(?:_.*)?)$`),
-	regexp.MustCompile(`^(.+?)(?:,\s*|\s[-/|]\s?)(\S+)()$`),
-	regexp.MustCompile(`^(.*\b(?:\w*[^r\W]|p\d+))\s(ms|us|µs|s|sec|secs|seconds)()$`), // "P50 TTFT ms", and not "tokens per s"
+var unitWithin = []*lazyregexp.Regexp{
+	lazyregexp.New(`^(.+?)\s*[(\[]([^()\[\]]*)[)\]]\s*(.+)$`),
+	lazyregexp.New(`^(.+)_(ms|us|ns|s|sec|seconds)_((?:mean|avg|average|median|std|stddev|min|max|p\d{1,2})(?:_.*)?)$`),
+	lazyregexp.New(`^(.+?)(?:,\s*|\s[-/|]\s?)(\S+)()$`),
+	lazyregexp.New(`^(.*\b(?:\w*[^r\W]|p\d+))\s(ms|us|µs|s|sec|secs|seconds)()$`), // "P50 TTFT ms", and not "tokens per s"
 }
 
 // statPattern splits "p99 ttft" and "mean e2e latency".
@@ -66,7 +65,7 @@ func figureOf(label string) (figure, bool) {
 	if f, ok := singles[words]; ok && (words != "request count" || unit != "") { // without a unit it counts failures, too
 		return f.withUnit(unit)
 	}
-	if f, ok := workFigures[words]; ok {
+	if f, ok := workFigures()[words]; ok {
 		return f.withUnit(unit)
 	}
 	// The latency stands last or first: "p99 ttft", and in tables "ttft p99".

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -17,8 +18,8 @@ import (
 // maxParams bounds the parameters from the text around a result.
 const maxParams = 500
 
-// synonyms are other names of parameters.
-var synonyms = comparability.Synonyms()
+// synonyms returns other names of parameters.
+var synonyms = sync.OnceValue(comparability.Synonyms)
 
 // canonicalKey returns the stored name of a parameter: snake case, one for all synonyms.
 func canonicalKey(key string) string {
@@ -27,7 +28,7 @@ func canonicalKey(key string) string {
 	if bare := slug(workUnit.ReplaceAllString(text, "")); requested(bare) {
 		key = bare
 	}
-	if s, ok := synonyms[key]; ok {
+	if s, ok := synonyms()[key]; ok {
 		return s
 	}
 	return key

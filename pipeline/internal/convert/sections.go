@@ -25,7 +25,7 @@ var sectionFigures = map[string]string{
 
 // isSections reports whether a header opens a section.
 func isSections(header []string) bool {
-	return len(header) > 1 && header[0] == "Metric" && (header[1] == "Value" || aiperfStats[header[1]] != "")
+	return len(header) > 1 && header[0] == "Metric" && (header[1] == "Value" || aiperfStats()[header[1]] != "")
 }
 
 // readSections reads such a file, which has one result.
@@ -98,8 +98,8 @@ func (e *entryList) section(header, cells []string, line int) bool {
 			e.text(label+" ("+unit+")", value, line)
 		case single:
 			e.text(label, value, line)
-		case aiperfStats[h] != "" && isTime:
-			e.text(aiperfStats[h]+" "+label+" ("+unit+")", value, line)
+		case aiperfStats()[h] != "" && isTime:
+			e.text(aiperfStats()[h]+" "+label+" ("+unit+")", value, line)
 		}
 	}
 	return true

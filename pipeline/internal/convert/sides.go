@@ -3,6 +3,7 @@ package convert
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/servegate/pipeline/internal/lazyregexp"
 )
@@ -53,16 +54,16 @@ func sidesIn(heading string) (out []sided) {
 // isKnown reports whether a heading is a figure of the tables and not an unknown one with its own name.
 func isKnown(heading string) bool {
 	f, ok := figureOf(heading)
-	return ok && (f.kind == count || f.kind == duration || definitionOf(f.group) != "" || latencyGroups[f.group])
+	return ok && (f.kind == count || f.kind == duration || definitionOf(f.group) != "" || latencyGroups()[f.group])
 }
 
-var latencyGroups = func() map[string]bool {
+var latencyGroups = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for _, group := range latencyNames {
 		out[group] = true
 	}
 	return out
-}()
+})
 
 // sides returns the columns of a table that belong to a side, by column, and the sides in order. At least one known figure is there
 // for two sides.

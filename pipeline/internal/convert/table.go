@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/servegate/pipeline/internal/lazyregexp"
 )
@@ -372,7 +373,7 @@ func (r *Run) distribution(header []string, row tableRow) []entry {
 		case single && f.kind != param && canonicalStat(stat) == "mean":
 			entries = append(entries, entry{row.cells[0], cell, row.line})
 		case canonicalStat(stat) == "mean" && isNumberLike(cell):
-			if label := "mean " + words; workFigures[label].kind == each {
+			if label := "mean " + words; workFigures()[label].kind == each {
 				entries = append(entries, entry{label, withoutUnit(cell), row.line})
 				continue
 			}
@@ -535,8 +536,10 @@ func isSetting(f figure, cell string) bool {
 }
 
 // valueUnit matches a number followed by its unit: "20 ms", "1.5s", "12.1 tok/s".
-var valueUnit = regexp.MustCompile(`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(` + unitsPattern() +
-	`|secs?|seconds?|msec|milliseconds?|μs|usec|us|µs|ns|ms|s|%)$`)
+var valueUnit = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([-+]?[\d.,]+(?:[eE][-+]?\d+)?)\s*(` + unitsPattern() +
+		`|secs?|seconds?|msec|milliseconds?|μs|usec|us|µs|ns|ms|s|%)$`)
+})
 
 // spread and remark match what people and tools write behind a number: "1053.91 ± 45.72", "5.30 (−57.2%)", "27.44   <=====".
 var (
@@ -563,7 +566,7 @@ func plainValue(value string) string {
 // withoutUnit returns the number of a cell.
 func withoutUnit(cell string) string {
 	cell = plainValue(strings.TrimSpace(cell))
-	if m := valueUnit.FindStringSubmatch(cell); m != nil {
+	if m := valueUnit().FindStringSubmatch(cell); m != nil {
 		return m[1]
 	}
 	return cell
@@ -574,7 +577,7 @@ func withoutUnit(cell string) string {
 // stays the same.
 func unitInValue(label, value string) (string, string) {
 	value = plainValue(strings.Trim(strings.TrimSpace(value), "`*"))
-	m := valueUnit.FindStringSubmatch(value)
+	m := valueUnit().FindStringSubmatch(value)
 	if m == nil {
 		return label, value
 	}
@@ -614,7 +617,7 @@ func (t *textReader) turned(table *openTable, settings, values []string) {
 		for i, h := range settings {
 			run.setColumn(h, values[i])
 		}
-		if name := table.header[0]; settingNames[canonicalKey(name)] != "" { // the columns are the values of a setting
+		if name := table.header[0]; settingNames()[canonicalKey(name)] != "" { // the columns are the values of a setting
 			run.setColumn(name, table.header[col])
 		} else {
 			run.setParam("column", strings.ReplaceAll(table.header[col], "`", ""))

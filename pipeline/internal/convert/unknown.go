@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/servegate/pipeline/internal/lazyregexp"
@@ -16,7 +15,7 @@ var identity = lazyregexp.New(`^(?:(?:.*_)?(?:name|label|title|description|comme
 var ofSetup = lazyregexp.New(`^(?:config(?:uration)?|setup|method|approach|impl(?:ementation)?)$`)
 
 // ofServer matches settings of the server beside its arguments: its parallelism and its numbers.
-var ofServer = regexp.MustCompile(`^(?:` + serverPrefix + `|server_|engine_|machine_|world_).*|^(?:[tpdec]p|dcp|pcp)(?:_size)?$|` +
+var ofServer = lazyregexp.New(`^(?:` + serverPrefix + `|server_|engine_|machine_|world_).*|^(?:[tpdec]p|dcp|pcp)(?:_size)?$|` +
 	`(?:^|_)parallel(?:ism)?(?:_size)?$|^(?:kv_cache_)?(?:dtype|quant|quantization|precision)$`)
 
 // ofFigure matches names of what was measured, and figures that compare others.

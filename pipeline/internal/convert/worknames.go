@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
@@ -56,8 +57,8 @@ var workNames = []workName{
 // longestPrompt is the most tokens that a column of lengths means for one request: more is a sum.
 const longestPrompt = 1 << 20
 
-// settingNames maps other names of columns to their parameter.
-var settingNames = func() map[string]string {
+// settingNames returns a map of other names of columns to their parameter.
+var settingNames = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	for _, w := range workNames {
 		for _, name := range w.settings {
@@ -65,7 +66,7 @@ var settingNames = func() map[string]string {
 		}
 	}
 	return out
-}()
+})
 
 // workUnit matches the unit behind the name of requested work: "Prompt len (tok)", "Target [req/s]".
 var workUnit = lazyregexp.New(`(?i)\s*[(\[]\s*(?:tok|toks|tokens?|req/s|reqs/s|requests/s|rps|qps|#)\s*[)\]]\s*$`)
@@ -73,11 +74,11 @@ var workUnit = lazyregexp.New(`(?i)\s*[(\[]\s*(?:tok|toks|tokens?|req/s|reqs/s|r
 // requested reports whether a parameter is requested work, by a name that measured rates do not have.
 func requested(key string) bool {
 	f := comparability.Lookup(key)
-	return settingNames[key] != "" || f != nil && f.Name != "request_rate"
+	return settingNames()[key] != "" || f != nil && f.Name != "request_rate"
 }
 
-// workFigures are the measured means and sums of the table, by their words.
-var workFigures = func() map[string]figure {
+// workFigures returns the measured means and sums of the table, by their words.
+var workFigures = sync.OnceValue(func() map[string]figure {
 	out := map[string]figure{}
 	for _, w := range workNames {
 		for _, noun := range w.nouns {
@@ -89,14 +90,14 @@ var workFigures = func() map[string]figure {
 		}
 	}
 	return out
-}()
+})
 
 // setColumn keeps a column that is no figure as a parameter. Columns of different names never share
 // a key: the second keeps its own name, or gets a number.
 func (r *Run) setColumn(header, value string) {
 	own := slug(strings.TrimLeft(header, "-"))
 	key := canonicalKey(header)
-	if name, ok := settingNames[key]; ok && !isSum(name, value) {
+	if name, ok := settingNames()[key]; ok && !isSum(name, value) {
 		key = name
 	}
 	if key == "" {
@@ -126,7 +127,7 @@ func isSum(key, value string) bool {
 // isKnownParam reports whether the meaning of a parameter is known.
 func isKnownParam(key string) bool {
 	key = canonicalKey(key)
-	return settingNames[key] != "" || comparability.Lookup(key) != nil || slices.Contains(usualKeys, key) || volatile.MatchString(key) ||
+	return settingNames()[key] != "" || comparability.Lookup(key) != nil || slices.Contains(usualKeys(), key) || volatile.MatchString(key) ||
 		launchLike.MatchString(key) ||
 		strings.HasSuffix(key, "_input_len") || strings.HasSuffix(key, "_output_len") || key == "side" || key == "seed"
 }

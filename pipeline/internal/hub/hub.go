@@ -7,16 +7,16 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 )
 
 // modelName matches the name of a model on the hub: an organisation and a model.
-var modelName = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
+var modelName = lazyregexp.New(`^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$`)
 
 // Has reports whether a model is named as one of the hub and not as a file.
 func Has(model string) bool {
@@ -91,7 +91,7 @@ func Kept(spec steps.ServerSpec) (source string, isMount bool) {
 }
 
 // sized matches the number of parameters in the name of a model: 7B, 8x7B, 0.5B.
-var sized = regexp.MustCompile(`(?i)(?:^|[-_/])(?:(\d+)x)?(\d+(?:\.\d+)?)b(?:$|[-_.])`)
+var sized = lazyregexp.New(`(?i)(?:^|[-_/])(?:(\d+)x)?(\d+(?:\.\d+)?)b(?:$|[-_.])`)
 
 // narrow maps parts of names of quantized models to the bytes of a weight.
 var narrow = []struct {

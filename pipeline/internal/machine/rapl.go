@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/counted"
 	"github.com/servegate/pipeline/pipeline/internal/engine"
 )
@@ -38,8 +38,8 @@ type raplDomain struct {
 // The zones of /sys/class/powercap to count: packages, and their memory. A package includes its cores and
 // graphics, psys is the whole platform, and intel-rapl-mmio repeats the packages.
 var (
-	raplPackage = regexp.MustCompile(`^intel-rapl:\d+$`)
-	raplPart    = regexp.MustCompile(`^intel-rapl:\d+:\d+$`)
+	raplPackage = lazyregexp.New(`^intel-rapl:\d+$`)
+	raplPart    = lazyregexp.New(`^intel-rapl:\d+:\d+$`)
 )
 
 // raplDomains lists the counters below a folder. It fails if some are unreadable.

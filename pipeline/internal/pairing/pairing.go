@@ -14,11 +14,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // Launch is one start of a side's server.
@@ -263,7 +264,7 @@ func numbers(list []string) ([]string, bool) {
 }
 
 // piece matches a number in a name, or the text between numbers.
-var piece = regexp.MustCompile(`[0-9]+|[^0-9]+`)
+var piece = lazyregexp.New(`[0-9]+|[^0-9]+`)
 
 // pieces splits a name into numbers and the text between them.
 func pieces(name string) []string { return piece.FindAllString(name, -1) }

@@ -10,13 +10,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // The account of the token, its project and its merge request.
@@ -237,7 +238,7 @@ func (s *Server) bodyOf(w http.ResponseWriter, r *http.Request, empty string) (s
 }
 
 // quickAction matches a line that GitLab carries out.
-var quickAction = regexp.MustCompile(`(?m)^[ \t]*/[a-z]\w*.*$`)
+var quickAction = lazyregexp.New(`(?m)^[ \t]*/[a-z]\w*.*$`)
 
 func noteJSON(n Note) any {
 	const created = "2026-11-27T08:57:14.043Z"

@@ -13,12 +13,12 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/internal/members"
 )
 
@@ -233,7 +233,7 @@ func (g *generator) enum(t reflect.Type, values []string) string {
 	return strings.Join(parts, "; ") + "."
 }
 
-var goName = regexp.MustCompile(`\b([A-Z]\w*)(?:\.([A-Z]\w*))?\b`)
+var goName = lazyregexp.New(`\b([A-Z]\w*)(?:\.([A-Z]\w*))?\b`)
 
 // text is a comment with the names of Go as the document has them.
 func (g *generator) text(t reflect.Type, comment string) string {

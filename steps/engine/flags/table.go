@@ -4,12 +4,12 @@ import (
 	"embed"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -262,7 +262,7 @@ func Having(engine, name string) [][2]string {
 }
 
 // releaseForm matches the numbers of a release and a suffix: rc1, post1, -cu129, +cpu.
-var releaseForm = regexp.MustCompile(`^[vb]?[0-9]+(?:\.[0-9]+)*(?:\.?(post|rc|a|b|dev)([0-9]*))?`)
+var releaseForm = lazyregexp.New(`^[vb]?[0-9]+(?:\.[0-9]+)*(?:\.?(post|rc|a|b|dev)([0-9]*))?`)
 
 // compare orders versions as releases: a candidate before its release, a patch (post1) after it.
 // Builds of one release (+cpu, -cu129) are equal.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -184,7 +185,7 @@ func checkFormatList(args []cty.Value) (int64, error) {
 }
 
 // verbWidth matches the widths, precisions and indices of a format.
-var verbWidth = regexp.MustCompile(`%[^a-zA-Z%]*`)
+var verbWidth = lazyregexp.New(`%[^a-zA-Z%]*`)
 
 // formatted returns the largest possible size of a formatted text.
 func formatted(args []cty.Value) (int64, error) {

@@ -5,9 +5,9 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/url"
-	"regexp"
 	"unicode/utf8"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/lang/meter"
 	ctyyaml "github.com/zclconf/go-cty-yaml"
 	"github.com/zclconf/go-cty/cty"
@@ -66,7 +66,7 @@ const maxYAML = 10_000
 
 // yamlAlias matches possible anchors and aliases: a few of them can expand to any number of
 // elements.
-var yamlAlias = regexp.MustCompile(`(?m)(^|[\s\[{,:-])[&*][^\s,\]}]`)
+var yamlAlias = lazyregexp.New(`(?m)(^|[\s\[{,:-])[&*][^\s,\]}]`)
 
 // checkYAML counts the possible beginnings of elements.
 func checkYAML(args []cty.Value) (int64, error) {

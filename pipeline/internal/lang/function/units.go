@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,14 +12,16 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // number is the form of a quantity: no sign, no exponent.
 const number = `[0-9]+(?:\.[0-9]+)?`
 
 var (
-	quantity = regexp.MustCompile(`^(` + number + `) ?([a-zA-Zµμ%]*)$`)
-	segment  = regexp.MustCompile(`^(` + number + `)(ns|us|µs|μs|ms|s|m|h|d)`)
+	quantity = lazyregexp.New(`^(` + number + `) ?([a-zA-Zµμ%]*)$`)
+	segment  = lazyregexp.New(`^(` + number + `)(ns|us|µs|μs|ms|s|m|h|d)`)
 )
 
 // Duration parses a duration in Go's form, with "d" for 24 hours: "800ms", "1h30m", "2d". A single

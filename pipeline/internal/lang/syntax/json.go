@@ -3,11 +3,11 @@ package syntax
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/json"
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 )
 
@@ -39,7 +39,7 @@ func parseJSON(name string, src []byte) (hcl.Expression, hcl.Diagnostics) {
 }
 
 // jsonToken matches the tokens that the limits count: strings, brackets and numbers.
-var jsonToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|[\[\]{}]|[-+0-9.eE]+`)
+var jsonToken = lazyregexp.New(`"(?:[^"\\]|\\.)*"?|[\[\]{}]|[-+0-9.eE]+`)
 
 // checkJSON returns an error for input that must not reach the parser, which recurses without a
 // limit.

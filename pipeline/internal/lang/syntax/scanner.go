@@ -3,10 +3,11 @@ package syntax
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
 // scanner computes, from the tokens alone, an upper bound of the recursion depth of the parser and
@@ -58,7 +59,7 @@ var closers = map[hclsyntax.TokenType]hclsyntax.TokenType{
 }
 
 // hugeNumber matches literals that are cheap to parse, but take hours to convert to text.
-var hugeNumber = regexp.MustCompile(`^.{400}|[eE][+-]?0*[1-9][0-9]{3}`)
+var hugeNumber = lazyregexp.New(`^.{400}|[eE][+-]?0*[1-9][0-9]{3}`)
 
 func newScanner() *scanner {
 	return &scanner{frames: []frame{{lines: true}}}
