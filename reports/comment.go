@@ -55,5 +55,8 @@ func (v *view) shortTable(rows []verdictRow, names result.Names, interval string
 			v.cellName(r), v.metricCell(r), model.Plain(values), model.Plain(change), shortVerdict(r),
 		}})
 	}
+	if v.leadHasReasons() {
+		return withoutReasons(t, rows)
+	}
 	return t
 }

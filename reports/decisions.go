@@ -207,8 +207,10 @@ func (v *view) verdictTable(rows []verdictRow) model.Table {
 	for _, r := range rows {
 		t.Rows = append(t.Rows, model.Row{Icon: iconOf(r.gate, r.d.Verdict), Cells: v.verdictCells(r, common), Anchor: v.anchors[r.d]})
 	}
-	if len(v.oneLaunch()) > 0 { // the lead has the reason, and there are no intervals
+	if v.leadHasReasons() {
 		t = withoutReasons(t, rows)
+	}
+	if len(v.oneLaunch()) > 0 { // there are no intervals
 		t.Columns = slices.Delete(t.Columns, intervalColumn, intervalColumn+2)
 		for i := range t.Rows {
 			t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, intervalColumn, intervalColumn+2)
@@ -219,6 +221,9 @@ func (v *view) verdictTable(rows []verdictRow) model.Table {
 
 // intervalColumn is the column of the interval in a table of decisions; that of the p value follows.
 const intervalColumn = 5
+
+// leadHasReasons reports whether the lead of the report says why its rows are not decided.
+func (v *view) leadHasReasons() bool { return v.describedFor() != "" || len(v.oneLaunch()) > 0 }
 
 // withoutReasons replaces verdicts with their reasons, the last column, by the verdicts alone.
 func withoutReasons(t model.Table, rows []verdictRow) model.Table {

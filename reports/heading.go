@@ -443,7 +443,11 @@ func (v *view) undecided(open []verdictRow) string {
 	comparisons := humanize.Count(len(v.rows), "comparison")
 	var parts []string
 	if n > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s could not be decided", n, comparisons))
+		part := fmt.Sprintf("%d of %s could not be decided", n, comparisons)
+		if why := v.describedFor(); why != "" && len(v.oneLaunch()) == 0 {
+			part += ", since " + why
+		}
+		parts = append(parts, part)
 	}
 	if refuted > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s cannot have the improvement that is expected", refuted, comparisons))
@@ -452,6 +456,22 @@ func (v *view) undecided(open []verdictRow) string {
 		parts = append(parts, fmt.Sprintf("%d of %s could not be judged", rest, comparisons))
 	}
 	return strings.Join(parts, "; ") + ". This is not a pass."
+}
+
+// describedFor returns why the comparisons of this document are described and not decided, if all of metrics are, for one
+// reason. The lead says it once, and no row repeats it.
+func (v *view) describedFor() string {
+	reason := ""
+	for _, r := range v.rows {
+		switch {
+		case r.d.Kind != result.KindMetric:
+			continue
+		case !r.d.Descriptive || reason != "" && r.d.Reason != reason:
+			return ""
+		}
+		reason = r.d.Reason
+	}
+	return reason
 }
 
 // finding describes one regression or improvement, and counts the other cells with the same one. Only the first is a

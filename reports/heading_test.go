@@ -64,6 +64,29 @@ func TestAnswerNeedsAVerdict(t *testing.T) {
 	}
 }
 
+// TestWhatIsDescribedHasOneReason: where nothing is decided for one reason, the lead has it and no row does.
+func TestWhatIsDescribedHasOneReason(t *testing.T) {
+	const why = "the servers run already"
+	doc := inconclusive()
+	n := 0
+	for i := range doc.Gates[0].Decisions {
+		if d := &doc.Gates[0].Decisions[i]; d.Kind == result.KindMetric {
+			d.Verdict, d.Descriptive, d.Reason = result.Inconclusive, true, why
+			n++
+		}
+	}
+	for name, o := range map[string]reports.Options{"report": {}, "comment": {Comment: true}} {
+		text := render(t, doc, o)
+		if n < 2 || strings.Count(text, why) != 1 || !strings.Contains(text, "could not be decided, since "+why+". This is not a pass.") {
+			t.Errorf("%s: %d rows in\n%s", name, n, text)
+		}
+	}
+	doc.Gates[0].Decisions[0].Reason = "another"
+	if text := render(t, doc, reports.Options{}); strings.Contains(text, "decided, since ") || strings.Count(text, why) < n-1 {
+		t.Errorf("two reasons in\n%s", text)
+	}
+}
+
 // TestNextOfEachCause: what is to be done follows from the cause, and only what blocks merging is said to.
 func TestNextOfEachCause(t *testing.T) {
 	open := inconclusive()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,8 +48,9 @@ func (a *app) abCommand() *cobra.Command {
 		Short: "Compare two servers without a file",
 		Long: "Measures whether HEAD is slower than BASE. A side is an image (vllm/vllm-openai:v0.11.0), a program with its words, the\n" +
 			"address of a server that runs, or with --build a git ref. Without HEAD both sides are BASE, and --head-arg says how they differ.\n\n" +
-			"It writes a pipeline file, prints its plan and runs it as `pipeline run` does, with the same exit status. The run directory keeps\n" +
-			"the file; --write leaves it in this folder. HF_TOKEN of the environment is passed to servers that download models.",
+			"It writes a pipeline file, says what that launches and costs, and runs it as `pipeline run` does, with the same exit status. The\n" +
+			"run directory keeps the file; --write leaves it in this folder. HF_TOKEN of the environment is passed to servers that download\n" +
+			"models.",
 		Example: "  pipeline ab vllm/vllm-openai:v0.10.2 vllm/vllm-openai:v0.11.0 --model Qwen/Qwen2.5-7B-Instruct --rate 2,4\n" +
 			"  pipeline ab ./llama-server-old ./llama-server-new --model model.gguf --concurrency 4\n" +
 			"  pipeline ab vllm/vllm-openai:v0.11.0 --model Qwen/Qwen2.5-7B-Instruct --head-arg max_num_batched_tokens=2048\n" +
@@ -156,14 +158,14 @@ func (a *app) ab(ctx context.Context, f abFlags) error {
 		if _, err := fmt.Fprintf(a.Out, "%s\n", text); err != nil {
 			return err
 		}
-		return a.planned(cfg, p, f, text)
+		return a.planned(cfg, p, f, text, p.WriteText)
 	}
-	run.planned = func(cfg *lang.Config, p *plan.Plan) error { return a.planned(cfg, p, f, text) }
+	run.planned = func(cfg *lang.Config, p *plan.Plan) error { return a.planned(cfg, p, f, text, p.WriteBrief) }
 	return a.run(ctx, run, []string{name})
 }
 
-// planned prints the plan of a comparison, and writes its file where it is asked for.
-func (a *app) planned(cfg *lang.Config, p *plan.Plan, f abFlags, text []byte) error {
+// planned prints a form of the plan of a comparison, and writes its file where it is asked for.
+func (a *app) planned(cfg *lang.Config, p *plan.Plan, f abFlags, text []byte, form func(io.Writer) error) error {
 	if f.run.resume {
 		return nil
 	}
@@ -174,7 +176,7 @@ func (a *app) planned(cfg *lang.Config, p *plan.Plan, f abFlags, text []byte) er
 	}
 	err := a.report(cfg, target.CheckGated(p, a.hubCache()))
 	if err == nil {
-		err = a.printPlan(p)
+		err = a.printPlan(form)
 	}
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/term"
 	"github.com/spf13/cobra"
 )
@@ -42,7 +41,7 @@ func (a *app) planCommand() *cobra.Command {
 				}
 				return a.writeApplied(ctx, p)
 			}
-			return a.printPlan(p)
+			return a.printPlan(p.WriteText)
 		}),
 	}
 	flags.register(cmd)
@@ -55,10 +54,10 @@ func (a *app) planCommand() *cobra.Command {
 	return cmd
 }
 
-// printPlan prints a plan in lines that fit the terminal.
-func (a *app) printPlan(p *plan.Plan) error {
+// printPlan prints one of a plan's forms in lines that fit the terminal.
+func (a *app) printPlan(write func(io.Writer) error) error {
 	var text strings.Builder
-	if err := p.WriteText(&text); err != nil {
+	if err := write(&text); err != nil {
 		return err
 	}
 	_, err := io.WriteString(a.Out, term.Hang(text.String(), a.OutWidth()))

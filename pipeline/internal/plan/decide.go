@@ -40,7 +40,7 @@ type Power struct {
 func (b *builder) decide(p *Plan) {
 	for i := range p.Gates {
 		g := &p.Gates[i]
-		if !g.paired() || len(g.Comparisons) == 0 {
+		if !g.paired() || len(g.Comparisons) == 0 || p.described(*g) {
 			continue
 		}
 		src := b.cfg.GateAt(g.Addr)

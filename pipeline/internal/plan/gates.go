@@ -186,6 +186,16 @@ func (g Gate) tests() bool { return g.paired() || g.BaselineKind == result.Basel
 // paired reports whether a gate compares cells of the session.
 func (g Gate) paired() bool { return g.BaselineKind == result.BaselinePaired }
 
+// described reports whether all that a gate compares are servers that run already: their success rates are tested, and
+// nothing else is.
+func (p *Plan) described(g Gate) bool {
+	return g.paired() && len(g.Comparisons) > 0 && !slices.ContainsFunc(g.Comparisons, func(c Comparison) bool {
+		_, base, _ := p.Cell(c.Base)
+		_, head, _ := p.Cell(c.Head)
+		return !p.Attached(base.Target) && !p.Attached(head.Target)
+	})
+}
+
 // group returns the key of a gate in families.
 func (g Gate) group() string {
 	if g.Alpha > 0 {

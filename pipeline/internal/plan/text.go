@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -21,22 +22,14 @@ var assumedSpreads = []float64{0.01, 0.03}
 
 // WriteText writes a plan for people.
 func (p *Plan) WriteText(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
+	tw := newColumns(w)
 	fmt.Fprintf(tw, "%s: %s, %s, %s\n", term.Escape(p.File), humanize.Count(len(p.Benchmarks), "benchmark"),
 		humanize.Count(p.cellCount(), "cell"), humanize.Count(len(p.Gates), "gate"))
 	if p.Title != "" {
 		fmt.Fprintf(tw, "%s\n", term.Escape(p.Title))
 	}
-	switch {
-	case p.Simulated == result.SimulatedVirtual:
-		fmt.Fprintln(tw, "virtual time: the model of the servers alone; the times below are those that the file would take")
-	case p.Simulated != "":
-		fmt.Fprintf(tw, "simulated: every vLLM and SGLang server is replaced by a simulated one, time scale %g\n", p.TimeScale)
-	}
+	p.writeSimulated(tw)
 	fmt.Fprintln(tw)
-	for i, s := range p.Steps {
-		fmt.Fprintf(tw, "step %d\t%s\n", i+1, term.Escape(s.Addr))
-	}
 	p.writeTargets(tw)
 	p.writeSides(tw)
 	for _, b := range p.Benchmarks {
@@ -49,10 +42,48 @@ func (p *Plan) WriteText(w io.Writer) error {
 	for _, g := range p.Gates {
 		p.writeGate(tw, g)
 	}
-	for _, warning := range p.Warnings {
-		fmt.Fprintf(tw, "\nwarning: %s\n", term.Escape(warning))
-	}
+	p.writeWarnings(tw)
 	return tw.Flush()
+}
+
+// WriteBrief writes what somebody who compares two servers has to know of a plan before it is carried out: what is
+// launched, how the sides differ, what it costs, and which changes it finds.
+func (p *Plan) WriteBrief(w io.Writer) error {
+	tw := newColumns(w)
+	if p.writeSimulated(tw) {
+		fmt.Fprintln(tw)
+	}
+	p.writeTargets(tw)
+	p.writeSides(tw)
+	p.writeCost(tw)
+	title := "finds"
+	for _, g := range p.Gates {
+		for _, line := range p.findsText(g) {
+			fmt.Fprintf(tw, "%s\t%s\n", title, term.Escape(line))
+			title = "  "
+		}
+	}
+	p.writeWarnings(tw)
+	return tw.Flush()
+}
+
+func newColumns(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 2, 0, 2, ' ', 0) }
+
+// writeSimulated says that servers are simulated, and how, and whether they are.
+func (p *Plan) writeSimulated(w io.Writer) bool {
+	switch {
+	case p.Simulated == result.SimulatedVirtual:
+		fmt.Fprintln(w, "virtual time: the model of the servers alone; the times below are those that the file would take")
+	case p.Simulated != "":
+		fmt.Fprintf(w, "simulated: every vLLM and SGLang server is replaced by a simulated one, time scale %g\n", p.TimeScale)
+	}
+	return p.Simulated != ""
+}
+
+func (p *Plan) writeWarnings(w io.Writer) {
+	for _, warning := range p.Warnings {
+		fmt.Fprintf(w, "\nwarning: %s\n", term.Escape(warning))
+	}
 }
 
 func (p *Plan) cellCount() int {
@@ -63,7 +94,11 @@ func (p *Plan) cellCount() int {
 	return n
 }
 
+// writeTargets writes the steps that make servers, and the servers.
 func (p *Plan) writeTargets(w io.Writer) {
+	for i, s := range p.Steps {
+		fmt.Fprintf(w, "step %d\t%s\n", i+1, term.Escape(s.Addr))
+	}
 	for _, t := range p.Targets {
 		line := t.Source
 		if len(t.Argv) > 0 {
@@ -124,19 +159,7 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if text := p.machinesText(); text != "" {
 		fmt.Fprintf(w, "machines\t%s\n", text)
 	}
-	long := Duration(p.Estimate.Seconds)
-	if least := p.least(); len(p.Looks) > 1 && least < len(p.Repeats) {
-		long += fmt.Sprintf(" at most, %s if all is decided after %s", Duration(p.Estimate.Seconds*float64(least)/float64(len(p.Repeats))),
-			humanize.Count(least, "repeat"))
-	}
-	if p.Estimate.UnknownStarts > 0 {
-		long += ", without the start of servers"
-	}
-	fmt.Fprintf(w, "cost\t%s, %s, about %s (%s)\n", humanize.Count(p.Estimate.Launches, "launch"), humanize.Count(p.Estimate.Runs, "run"),
-		long, p.Estimate.Basis)
-	if text := p.billText(); text != "" {
-		fmt.Fprintf(w, "bill\t%s\n", text)
-	}
+	p.writeCost(w)
 	if text := p.profileText(); text != "" {
 		fmt.Fprintf(w, "profile\t%s\n", text)
 	}
@@ -150,6 +173,26 @@ func (p *Plan) writeSchedule(w io.Writer) {
 		fmt.Fprintf(w, "load\t%s\n", text)
 	}
 	fmt.Fprintln(w)
+}
+
+// writeCost writes the time of a plan, and what its machines cost.
+func (p *Plan) writeCost(w io.Writer) {
+	long := Duration(p.Estimate.Seconds)
+	if least := p.least(); len(p.Looks) > 1 && least < len(p.Repeats) {
+		long += fmt.Sprintf(" at most, %s if all is decided after %s", Duration(p.Estimate.Seconds*float64(least)/float64(len(p.Repeats))),
+			humanize.Count(least, "repeat"))
+	}
+	if p.Estimate.UnknownStarts > 0 {
+		long += ", without the start of servers"
+	}
+	counts := humanize.Count(p.Estimate.Runs, "run")
+	if slices.ContainsFunc(p.Targets, func(t Target) bool { return !t.Attached }) {
+		counts = humanize.Count(p.Estimate.Launches, "launch") + ", " + counts
+	}
+	fmt.Fprintf(w, "cost\t%s, about %s (%s)\n", counts, long, p.Estimate.Basis)
+	if text := p.billText(); text != "" {
+		fmt.Fprintf(w, "bill\t%s\n", text)
+	}
 }
 
 func (p *Plan) writeGate(w io.Writer, g Gate) {
@@ -177,24 +220,30 @@ func (p *Plan) writeGate(w io.Writer, g Gate) {
 	if text := p.suiteText(g); text != "" {
 		fmt.Fprintf(w, "  \t%s\n", text)
 	}
-	for _, line := range g.unknownPower() {
-		fmt.Fprintf(w, "  \t%s\n", line)
+	for _, line := range p.findsText(g) {
+		fmt.Fprintf(w, "  \t%s\n", term.Escape(line))
 	}
+}
+
+// findsText returns lines that say which changes a gate finds, or why nothing is said of it.
+func (p *Plan) findsText(g Gate) []string {
+	if p.described(g) {
+		return []string{"no change is decided: servers that run already are not launched anew, so the spread between launches is unknown"}
+	}
+	lines := g.unknownPower()
 	for _, loss := range g.Losses {
-		fmt.Fprintf(w, "  \t%s\n", loss.text(g.Expect))
+		lines = append(lines, loss.text(g.Expect))
 	}
 	for _, power := range g.Power {
-		if text := power.text(p.least(), repeats); text != "" {
+		if text := power.text(p.least(), p.repeatsOf(g.Benchmark)); text != "" {
 			found := "a change of %s is found"
 			if g.Expect == gates.ExpectImprovement {
 				found = "a true improvement of %s is shown"
 			}
-			fmt.Fprintf(w, "  \t%s: "+found+" with %.0f %% power\n", term.Escape(power.what()), text, 100*gates.Power)
+			lines = append(lines, fmt.Sprintf("%s: "+found+" with %.0f %% power", power.what(), text, 100*gates.Power))
 		}
 	}
-	for _, line := range p.suitePowers(g) {
-		fmt.Fprintf(w, "  \t%s\n", term.Escape(line))
-	}
+	return append(lines, p.suitePowers(g)...)
 }
 
 // marginText returns the margin in the form of the file: a time for metrics that have no ratio.
