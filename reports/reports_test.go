@@ -319,6 +319,20 @@ func TestWarningsAreCounted(t *testing.T) {
 	}
 }
 
+// TestWarningsOfSeveralTargetsAreOne: what is said of several targets is said once.
+func TestWarningsOfSeveralTargetsAreOne(t *testing.T) {
+	doc := regression()
+	base, head := doc.Targets[0].Addr, doc.Targets[1].Addr
+	doc.Warnings = []string{base + ": is warm", "is warm", head + ": is hot", head + ": is warm", base + ": is warm", "elsewhere: is warm"}
+	out := string(written(t, "text", doc, reports.Options{Width: 200}))
+	for _, want := range []string{"\n4 warnings\n",
+		"\n- " + base + " and " + head + ": is warm\n", "\n- " + head + ": is hot\n", "\n- elsewhere: is warm\n"} {
+		if strings.Count(out, want) != 1 {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
 // TestMeasuresWithoutGate: what a file declares is among the measured values though no gate is about it, and values
 // of which none is a usual one are all shown.
 func TestMeasuresWithoutGate(t *testing.T) {

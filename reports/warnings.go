@@ -1,8 +1,12 @@
 package reports
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // warnings returns the warnings of the document and of its decisions, each once.
@@ -15,7 +19,7 @@ func (v *view) warnings() model.Section {
 		}
 		places[w] = append(places[w], place)
 	}
-	for _, w := range v.doc.Warnings {
+	for _, w := range v.joined(v.doc.Warnings) {
 		add(w, nil)
 	}
 	for _, r := range v.rows {
@@ -35,4 +39,24 @@ func (v *view) warnings() model.Section {
 		s.Notes = append(s.Notes, line)
 	}
 	return s
+}
+
+// joined returns warnings of which those that say the same of several targets are one: "server.a and server.b: …".
+func (v *view) joined(warnings []string) []string {
+	var out []string
+	targets, at := map[string][]string{}, map[string]int{} // by what is said of them
+	for _, w := range warnings {
+		addr, said, ok := strings.Cut(w, ": ")
+		if !ok || !slices.ContainsFunc(v.doc.Targets, func(t result.Target) bool { return t.Addr == addr }) {
+			out = append(out, w)
+			continue
+		}
+		if targets[said] == nil {
+			at[said] = len(out)
+			out = append(out, "")
+		}
+		targets[said] = append(targets[said], addr)
+		out[at[said]] = humanize.List(distinct(targets[said])) + ": " + said
+	}
+	return out
 }
