@@ -24,8 +24,8 @@ type Prompt struct {
 // Exact reports whether the prompt has exactly Input tokens.
 func (p Prompt) Exact() bool { return p.IDs != nil }
 
-// Hash returns a hash of the number of prompts, their lengths and their content, in order, and the Sum of each. Equal hashes
-// mean that two runs sent the same prompts. It asks for each prompt once and keeps none.
+// Hash returns a hash of the number of prompts, their lengths and their content, in order, and a hash of the content of each,
+// which is never 0. Equal hashes mean that two runs sent the same prompts. It asks for each prompt once and keeps none.
 func Hash(n int, prompt func(i int) Prompt) (hash string, sums []uint32) {
 	all := sha256.New()
 	all.Write(word(nil, n)) // never fails, here and below
@@ -41,9 +41,6 @@ func Hash(n int, prompt func(i int) Prompt) (hash string, sums []uint32) {
 	}
 	return "sha256:" + hex.EncodeToString(all.Sum(nil)[:16]), sums
 }
-
-// Sum returns a hash of the content of a prompt. It is never 0.
-func (p Prompt) Sum() uint32 { return sum(p.appendContent(nil)) }
 
 // word appends a number in eight bytes.
 func word(b []byte, v int) []byte { return binary.LittleEndian.AppendUint64(b, uint64(v)) }

@@ -1,4 +1,4 @@
-package record
+package record_test
 
 import (
 	"bytes"
@@ -10,16 +10,18 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/servegate/pipeline/steps/record"
 )
 
-func drawRequest(t *rapid.T, i int) Request {
+func drawRequest(t *rapid.T, i int) record.Request {
 	when := rapid.Int64Range(-1, 1e13)
-	r := Request{
+	r := record.Request{
 		Index: i, Planned: when.Draw(t, "planned"), Sent: when.Draw(t, "sent"), Headers: when.Draw(t, "headers"), Done: when.Draw(t, "done"),
 		PromptTokens: rapid.IntRange(0, 1e6).Draw(t, "prompt"), WantTokens: rapid.IntRange(0, 1e5).Draw(t, "want"),
 		OutputTokens: rapid.IntRange(0, 1e5).Draw(t, "output"), CachedTokens: rapid.IntRange(-1, 100).Draw(t, "cached"),
 		Status: rapid.SampledFrom([]int{0, 200, 503}).Draw(t, "status"), Finish: rapid.SampledFrom([]string{"", "length"}).Draw(t, "finish"),
-		Failure: rapid.SampledFrom([]Failure{"", FailCut}).Draw(t, "failure"), Error: rapid.String().Draw(t, "error"),
+		Failure: rapid.SampledFrom([]record.Failure{"", record.FailCut}).Draw(t, "failure"), Error: rapid.String().Draw(t, "error"),
 	}
 	at, n := r.Sent, 0
 	one := rapid.Bool().Draw(t, "one")
@@ -30,12 +32,12 @@ func drawRequest(t *rapid.T, i int) Request {
 		} else {
 			n += rapid.IntRange(0, 5).Draw(t, "tokens")
 		}
-		r.Events = append(r.Events, Event{At: at, Tokens: n})
+		r.Events = append(r.Events, record.Event{At: at, Tokens: n})
 	}
 	return r
 }
 
-func requestsOf(l List) (out []Request) {
+func requestsOf(l record.List) (out []record.Request) {
 	for i := range l.Len() {
 		out = append(out, l.At(i))
 	}
@@ -44,16 +46,16 @@ func requestsOf(l List) (out []Request) {
 
 func TestFileRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		run := Run{Duration: 5e9, Audit: Audit{Clock: "user", LagP99: 7, WorkHash: "sha256:x"}}
+		run := record.Run{Duration: 5e9, Audit: record.Audit{Clock: "user", LagP99: 7, WorkHash: "sha256:x"}}
 		for i := range rapid.IntRange(0, 8).Draw(t, "n") {
 			run.Requests.Add(drawRequest(t, i))
 		}
 		var b bytes.Buffer
-		if err := Write(&b, Header{Meta: map[string]string{"cell": "c"}}, run, nil); err != nil {
+		if err := record.Write(&b, record.Header{Meta: map[string]string{"cell": "c"}}, run, nil); err != nil {
 			t.Fatal(err)
 		}
 		h, got := readBack(t, &b)
-		if h.Schema != Schema || h.Meta["cell"] != "c" {
+		if h.Schema != record.Schema || h.Meta["cell"] != "c" {
 			t.Fatalf("header %+v", h)
 		}
 		// Invalid UTF-8 in an error text is replaced by JSON; rapid draws valid strings.
@@ -64,14 +66,14 @@ func TestFileRoundTrip(t *testing.T) {
 }
 
 func TestFileIsCompact(t *testing.T) {
-	var run Run
-	r := Request{Sent: 1e9}
+	var run record.Run
+	r := record.Request{Sent: 1e9}
 	for k := range 10000 {
-		r.Events = append(r.Events, Event{At: 2e9 + int64(k)*10_000_000 + int64(k*7919%100_000), Tokens: k + 1})
+		r.Events = append(r.Events, record.Event{At: 2e9 + int64(k)*10_000_000 + int64(k*7919%100_000), Tokens: k + 1})
 	}
 	run.Requests.Add(r)
 	var b bytes.Buffer
-	if err := Write(&b, Header{}, run, nil); err != nil {
+	if err := record.Write(&b, record.Header{}, run, nil); err != nil {
 		t.Fatal(err)
 	}
 	if perToken := float64(b.Len()) / 10000; perToken > 5 {
@@ -80,7 +82,7 @@ func TestFileIsCompact(t *testing.T) {
 }
 
 // readBack reads a file as it is documented: what every event adds to the one before.
-func readBack(t interface{ Fatal(...any) }, r io.Reader) (h Header, run Run) {
+func readBack(t interface{ Fatal(...any) }, r io.Reader) (h record.Header, run record.Run) {
 	zr, err := gzip.NewReader(r)
 	if err != nil {
 		t.Fatal(err)
@@ -89,18 +91,34 @@ func readBack(t interface{ Fatal(...any) }, r io.Reader) (h Header, run Run) {
 	if err := in.Decode(&h); err != nil {
 		t.Fatal(err)
 	}
-	run = Run{Duration: h.Duration, Audit: h.Audit, Goodput: h.Goodput}
+	run = record.Run{Duration: h.Duration, Audit: h.Audit, Goodput: h.Goodput}
 	for range h.Requests {
-		var l line
+		var l struct {
+			Index    int            `json:"i"`
+			Planned  int64          `json:"p"`
+			Sent     int64          `json:"s"`
+			Headers  int64          `json:"h"`
+			Done     int64          `json:"d"`
+			Times    []int64        `json:"t"`
+			Counts   []int          `json:"n"`
+			Prompt   int            `json:"in"`
+			Want     int            `json:"want"`
+			Output   int            `json:"out"`
+			Cached   int            `json:"cached"`
+			Status   int            `json:"status"`
+			Finish   string         `json:"finish"`
+			Failure  record.Failure `json:"failure"`
+			ErrorMsg string         `json:"error"`
+		}
 		if err := in.Decode(&l); err != nil {
 			t.Fatal(err)
 		}
-		q := Request{
+		q := record.Request{
 			Index: l.Index, Planned: l.Planned, Sent: l.Sent, Headers: l.Headers, Done: l.Done,
 			PromptTokens: l.Prompt, WantTokens: l.Want, OutputTokens: l.Output, CachedTokens: l.Cached,
 			Status: l.Status, Finish: l.Finish, Failure: l.Failure, Error: l.ErrorMsg,
 		}
-		e := Event{At: l.Sent}
+		e := record.Event{At: l.Sent}
 		for k, d := range l.Times {
 			e.At, e.Tokens = e.At+d, e.Tokens+1
 			if l.Counts != nil {
@@ -117,13 +135,13 @@ func readBack(t interface{ Fatal(...any) }, r io.Reader) (h Header, run Run) {
 }
 
 func TestHistograms(t *testing.T) {
-	var run Run
+	var run record.Run
 	readJSON(t, "testdata/run.json", &run)
-	enc, err := Histograms(run)
+	enc, err := record.Histograms(run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Collect(run)
+	s := record.Collect(run)
 	for id, v := range map[string][]float64{"ttft": s.TTFT, "tpot": s.TPOT, "itl": s.ITL, "e2el": s.E2EL} {
 		h, err := hdrhistogram.Decode([]byte(enc[id]))
 		if err != nil {
@@ -132,11 +150,11 @@ func TestHistograms(t *testing.T) {
 		if h.TotalCount() != int64(len(v)) {
 			t.Errorf("%s: %d values, want %d", id, h.TotalCount(), len(v))
 		}
-		if got := h.Mean() / 1e6; !near(got, Mean(v), 2e-3) {
-			t.Errorf("%s: mean %v, want %v within the histogram's resolution", id, got, Mean(v))
+		if got := h.Mean() / 1e6; !near(got, record.Mean(v), 2e-3) {
+			t.Errorf("%s: mean %v, want %v within the histogram's resolution", id, got, record.Mean(v))
 		}
 	}
-	if enc, err := Histograms(Run{}); err != nil || len(enc) != 0 {
+	if enc, err := record.Histograms(record.Run{}); err != nil || len(enc) != 0 {
 		t.Errorf("Histograms of an empty run: %v, %v", enc, err)
 	}
 }

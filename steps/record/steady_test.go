@@ -1,6 +1,7 @@
 package record
 
 import (
+	"math"
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
@@ -51,7 +52,7 @@ func TestSteadyState(t *testing.T) {
 			}
 			m := map[string]float64{}
 			reduceSteady(m, run)
-			if !near(m["steady_output_throughput.mean"], tt.rate, 1e-9) || !near(m["steady_window.share"], tt.share, 1e-9) {
+			if math.Abs(m["steady_output_throughput.mean"]-tt.rate) > 1e-9 || math.Abs(m["steady_window.share"]-tt.share) > 1e-9 {
 				t.Errorf("%v, want %v tok/s in %v of the run", m, tt.rate, tt.share)
 			}
 		})
@@ -98,7 +99,8 @@ func TestGoodput(t *testing.T) {
 	failed := stay(1, 0, 2)
 	failed.Failure = FailCut
 	one := stay(2, 0, 1) // a single token after a second
-	run := Run{Duration: 10e9, Requests: ListOf(stay(0, 0, 4), failed, one, okRequest(3))}
+	short := Request{Index: 3, Done: 11e6, Events: []Event{{At: 10e6, Tokens: 1}}, OutputTokens: 1}
+	run := Run{Duration: 10e9, Requests: ListOf(stay(0, 0, 4), failed, one, short)}
 	for _, tt := range []struct {
 		name   string
 		limits steps.Goodput
@@ -112,8 +114,8 @@ func TestGoodput(t *testing.T) {
 	} {
 		run.Goodput = tt.limits
 		m := Reduce(run)
-		if share, ok := m["goodput.share"]; Good(run) != tt.good || !ok || !near(share, float64(tt.good)/4, 1e-12) ||
-			!near(m["goodput.rate"], float64(tt.good)/10, 1e-12) {
+		if share, ok := m["goodput.share"]; Good(run) != tt.good || !ok || math.Abs(share-float64(tt.good)/4) > 1e-12 ||
+			math.Abs(m["goodput.rate"]-float64(tt.good)/10) > 1e-12 {
 			t.Errorf("%s: %d good, %v, want %d", tt.name, Good(run), m, tt.good)
 		}
 	}
@@ -138,5 +140,11 @@ func TestEmbeddingHasNoFirstToken(t *testing.T) {
 		if v, ok := m[id]; ok {
 			t.Errorf("%s = %v", id, v)
 		}
+	}
+}
+
+func TestSlope(t *testing.T) {
+	if got := slope([]float64{1, 3, 5, 7}); math.Abs(got-2) > 1e-12 {
+		t.Errorf("slope = %v, want 2", got)
 	}
 }

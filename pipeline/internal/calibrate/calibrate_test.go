@@ -1,4 +1,4 @@
-package calibrate
+package calibrate_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/calibrate"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/reports/result"
 )
@@ -35,7 +36,7 @@ func pipeline(repeats int, looks ...int) *plan.Plan {
 
 func TestPlanSetsTheBaseAgainstItself(t *testing.T) {
 	p := pipeline(5)
-	aa, err := Plan(p, 3, nil)
+	aa, err := calibrate.Plan(p, 3, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,22 +57,22 @@ func TestPlanSetsTheBaseAgainstItself(t *testing.T) {
 	if len(ids) != 6 {
 		t.Errorf("launches are named %v: noise and logs need a name for each", ids)
 	}
-	two, err := Plan(p, 3, func(own int) int { return own + 1 })
+	two, err := calibrate.Plan(p, 3, func(own int) int { return own + 1 })
 	if err != nil || len(two.Repeats[0].Launches[0].Runs) != 2 || two.Fingerprint == aa.Fingerprint {
 		t.Errorf("two passes: %+v, %v", two, err)
 	}
 	p.Cluster = &plan.Cluster{Nodes: 4, Lanes: 2, LaneNodes: 2}
-	alone, err := Plan(p, 3, nil)
+	alone, err := calibrate.Plan(p, 3, nil)
 	if err != nil || slices.ContainsFunc(alone.Repeats, func(r plan.Repeat) bool { return r.Lane != 0 }) || p.Cluster.Lanes != 2 {
 		t.Errorf("launches of a pair are on different nodes: %+v, %v", alone.Repeats, err)
 	}
 	p.Cluster, p.Machines = nil, &plan.Machines{Count: 2, Width: 1}
-	alone, err = Plan(p, 3, nil)
+	alone, err = calibrate.Plan(p, 3, nil)
 	if err != nil || slices.ContainsFunc(alone.Repeats, func(r plan.Repeat) bool { return r.Lane != 0 }) || p.Machines == nil {
 		t.Errorf("launches of a pair are on different machines: %+v, %v", alone.Repeats, err)
 	}
 	p.Gates = nil
-	if _, err := Plan(p, 3, nil); err == nil {
+	if _, err := calibrate.Plan(p, 3, nil); err == nil {
 		t.Error("a file without a paired gate has no base")
 	}
 }
@@ -97,7 +98,7 @@ func TestPassesOfEachBenchmark(t *testing.T) {
 		"at least 2": {func(own int) int { return max(own, 2) }, 2, 4},
 		"3":          {func(int) int { return 3 }, 3, 3},
 	} {
-		aa, err := Plan(p, 2, tt.passes)
+		aa, err := calibrate.Plan(p, 2, tt.passes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func measured(n int, sd float64, seed uint64) *result.Document {
 }
 
 func TestNoiseIsFound(t *testing.T) {
-	r, err := Analyse(pipeline(5, 5), measured(200, 0.02, 1))
+	r, err := calibrate.Analyse(pipeline(5, 5), measured(200, 0.02, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestNoiseIsFound(t *testing.T) {
 func TestAnalyseNeedsPairs(t *testing.T) {
 	doc := measured(2, 0.02, 1)
 	doc.Benchmarks[0].Cells[0].Runs[0].Status = result.RunVoid
-	if _, err := Analyse(pipeline(5, 5), doc); err == nil {
+	if _, err := calibrate.Analyse(pipeline(5, 5), doc); err == nil {
 		t.Error("one pair says nothing about noise")
 	}
 }
@@ -159,7 +160,7 @@ func TestAnalyseNeedsPairs(t *testing.T) {
 func TestFalseAlarmsAtLooks(t *testing.T) {
 	alarms, files := 0, 0
 	for seed := range 20 {
-		r, err := Analyse(pipeline(12, 4, 6, 8, 10, 12), measured(120, 0.04, uint64(seed)))
+		r, err := calibrate.Analyse(pipeline(12, 4, 6, 8, 10, 12), measured(120, 0.04, uint64(seed)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +191,7 @@ func TestNoiseOfLaunchesAndPasses(t *testing.T) {
 			Benchmarks: []result.Benchmark{{Addr: "benchmark.b", Cells: []result.Cell{cell}}},
 			Launches:   []result.Launch{{Startup: 300}, {Startup: 400}},
 		}
-		r, err := Analyse(pipeline(5, 5), doc)
+		r, err := calibrate.Analyse(pipeline(5, 5), doc)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,19 +216,25 @@ func TestNoiseOfLaunchesAndPasses(t *testing.T) {
 // The passes that a calibration adds are no passes of the file: its false alarms are those
 // of its own.
 func TestFamilyHasThePassesOfTheFile(t *testing.T) {
-	cell := result.Cell{Hash: "base"}
-	for repeat := 1; repeat <= 4; repeat++ {
+	doc := measured(4, 0, 1)
+	cell := &doc.Benchmarks[0].Cells[0]
+	once := cell.Runs
+	cell.Runs = nil
+	for _, run := range once {
 		for pass, value := range []float64{1, 100} {
-			cell.Runs = append(cell.Runs, result.Run{Repeat: repeat, Pass: pass + 1, Status: result.RunOK,
-				Metrics: map[string]float64{"ttft.mean": value}})
+			run.Pass, run.Metrics = pass+1, map[string]float64{"ttft.mean": value}
+			cell.Runs = append(cell.Runs, run)
 		}
 	}
-	p := pipeline(2, 2)
+	p := pipeline(4)
 	for passes, want := range map[int]float64{0: 1, 2: 10} { // geometric mean
 		p.Benchmarks[0].Passes = passes
-		f, err := familyOf(p, map[string][]pair{"base": pairsOf(cell)}, 0, 2)
-		if err != nil || len(f.Comparisons) != 1 || math.Abs(f.Comparisons[0].Pairs[0].Base-want) > 1e-9 {
-			t.Errorf("%d passes: %+v, %v", passes, f.Comparisons, err)
+		found, err := calibrate.Planted(p, doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := found.Judgement.Comparisons[0].Difference; d == nil || math.Abs(d.Base-want) > 1e-9 {
+			t.Errorf("%d passes: %+v, want base %g", passes, d, want)
 		}
 	}
 }

@@ -1,9 +1,10 @@
-package calibrate
+package calibrate_test
 
 import (
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/pipeline/internal/calibrate"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -12,13 +13,13 @@ func TestHeadOfAPairIsDrawn(t *testing.T) {
 	const pairs = 1000
 	first, again := 0, 0
 	for k := range pairs {
-		if IsHead(2*k+1) == IsHead(2*k+2) {
+		if calibrate.IsHead(2*k+1) == calibrate.IsHead(2*k+2) {
 			t.Fatalf("pair %d has two heads or none", k+1)
 		}
-		if IsHead(2*k + 1) {
+		if calibrate.IsHead(2*k + 1) {
 			first++
 		}
-		if k > 0 && IsHead(2*k+1) == IsHead(2*k-1) {
+		if k > 0 && calibrate.IsHead(2*k+1) == calibrate.IsHead(2*k-1) {
 			again++
 		}
 	}
@@ -46,14 +47,14 @@ func TestPlantedSlowDownsAreFound(t *testing.T) {
 			doc := measured(6, 0.005, 1)
 			for i := range doc.Benchmarks[0].Cells[0].Runs {
 				run := &doc.Benchmarks[0].Cells[0].Runs[i]
-				if IsHead(run.Repeat) {
+				if calibrate.IsHead(run.Repeat) {
 					run.Metrics["ttft.mean"] *= 1 + tt.share
 				}
 				if run.Repeat == tt.void {
 					run.Status = result.RunVoid
 				}
 			}
-			found, err := Planted(p, doc)
+			found, err := calibrate.Planted(p, doc)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +63,7 @@ func TestPlantedSlowDownsAreFound(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Planted(p, measured(1, 0.01, 1)); err == nil {
+	if _, err := calibrate.Planted(p, measured(1, 0.01, 1)); err == nil {
 		t.Error("one pair was judged")
 	}
 }

@@ -1,4 +1,4 @@
-package comparability
+package comparability_test
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/record"
 )
@@ -28,7 +29,7 @@ func TestReasoning(t *testing.T) {
 		{2, 2, 2, 2}: false, {8, 8, 8, 8}: false, {60, 60, 60, 60}: true,
 		{90, 90, 90, 3}: true, {90, 90, 90, 1}: false, // one repeat has less
 	} {
-		got, _ := CompareRequests("benchmark.b", of([4]int{2, 2, 2, 2}), of(chars))
+		got, _ := comparability.CompareRequests("benchmark.b", of([4]int{2, 2, 2, 2}), of(chars))
 		found := slices.ContainsFunc(got.Differences, func(d result.RequestDifference) bool {
 			return d.What == result.OtherReasoning && d.Shown
 		})
@@ -64,7 +65,7 @@ func TestFinishReasons(t *testing.T) {
 		{"content_filter", [4]int{}, [4]int{5, 5, 5, 5}, ""},
 		{"tool_calls", [4]int{50, 50, 50, 50}, [4]int{90, 90, 90, 40}, ""}, // one repeat has fewer
 	} {
-		got, _ := CompareRequests("benchmark.b", of(tt.reason, tt.base), of(tt.reason, tt.head))
+		got, _ := comparability.CompareRequests("benchmark.b", of(tt.reason, tt.base), of(tt.reason, tt.head))
 		named := slices.ContainsFunc(got.Differences, func(d result.RequestDifference) bool {
 			return d.What == result.OtherFinish && d.Shown && strings.Contains(d.Text, cmp.Or(tt.want, tt.reason))
 		})
@@ -100,7 +101,7 @@ func TestEdgesOfRuns(t *testing.T) {
 					q.Failure = record.FailStatus
 				}
 			})
-			c.Runs[i].Requests = CollectRequests(record.ListOf(measured...), record.ListOf(warm...))
+			c.Runs[i].Requests = comparability.CollectRequests(record.ListOf(measured...), record.ListOf(warm...))
 			c.Runs[i].Sent, c.Runs[i].Audit["closed"] = n, closed
 			c.Runs[i].Metrics = map[string]float64{"e2el.mean": float64(at.answer) / 1e9}
 		}
@@ -134,7 +135,7 @@ func TestEdgesOfRuns(t *testing.T) {
 			gathered, closed = tt.gathered, tt.closed
 			head := of(tt.head, tt.failed)
 			for _, sides := range [][2]*result.Cell{{base, head}, {head, base}} {
-				got, _ := CompareRequests("benchmark.b", sides[0], sides[1])
+				got, _ := comparability.CompareRequests("benchmark.b", sides[0], sides[1])
 				var found []result.DifferentRequests
 				for _, d := range got.Differences {
 					if found = append(found, d.What); !d.Shown {

@@ -1,4 +1,4 @@
-package comparability
+package comparability_test
 
 import (
 	"hash/fnv"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/record"
 )
@@ -123,7 +124,7 @@ func TestOmittedTokens(t *testing.T) {
 				return sum
 			}
 			mean += (characters(changed)/characters(base) - 1) / files
-			got, _ := CompareRequests("benchmark.b", base, changed)
+			got, _ := comparability.CompareRequests("benchmark.b", base, changed)
 			if slices.ContainsFunc(got.Differences, func(d result.RequestDifference) bool { return !d.Shown }) {
 				n++
 			}

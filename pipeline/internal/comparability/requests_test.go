@@ -1,4 +1,4 @@
-package comparability
+package comparability_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/servegate/pipeline/pipeline/internal/comparability"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps/record"
 	"pgregory.net/rapid"
@@ -66,11 +67,11 @@ func greedyText(i int) string { return sampled(rand.New(rand.NewPCG(uint64(i), 7
 
 // cell is a side with the same requests in each of some repeats.
 func cell(temperature string, repeats int, requests func(repeat int) []record.Request) *result.Cell {
-	c := &result.Cell{Hash: "c", Work: Facts{"temperature": temperature}}
+	c := &result.Cell{Hash: "c", Work: comparability.Facts{"temperature": temperature}}
 	for r := 1; r <= repeats; r++ {
 		c.Runs = append(c.Runs, result.Run{
 			Repeat: r, Status: result.RunOK, Audit: map[string]any{"work_hash": fmt.Sprint(r)},
-			Requests: CollectRequests(record.ListOf(requests(r)...), record.List{}),
+			Requests: comparability.CollectRequests(record.ListOf(requests(r)...), record.List{}),
 		})
 	}
 	return c
@@ -156,7 +157,7 @@ func TestRequestsOfCheats(t *testing.T) {
 			base := cell(tt.temperature, 3, func(int) []record.Request { return answered(n, greedyText, nil) })
 			head := cell(tt.temperature, 3, func(int) []record.Request { return answered(n, greedyText, tt.change) })
 			for _, sides := range [][2]*result.Cell{{base, head}, {head, base}} {
-				got, ok := CompareRequests("benchmark.b", sides[0], sides[1])
+				got, ok := comparability.CompareRequests("benchmark.b", sides[0], sides[1])
 				if !ok || len(got.Pairs) != 3 || got.Pairs[0].Requests != n {
 					t.Fatalf("%+v", got)
 				}
@@ -188,7 +189,7 @@ func TestRequestsWithoutUsage(t *testing.T) {
 		})
 	}
 	for cut, want := range map[int][]result.DifferentRequests{1: nil, 2: {result.OtherLengths}} {
-		got, _ := CompareRequests("benchmark.b", of(1), of(cut))
+		got, _ := comparability.CompareRequests("benchmark.b", of(1), of(cut))
 		var found []result.DifferentRequests
 		for _, d := range got.Differences {
 			found = append(found, d.What)
@@ -233,7 +234,7 @@ func TestRequestsOfHonestSides(t *testing.T) {
 				})
 			})
 		}
-		got, _ := CompareRequests("benchmark.b", side(), side())
+		got, _ := comparability.CompareRequests("benchmark.b", side(), side())
 		for _, d := range got.Differences {
 			if !d.Shown {
 				t.Fatalf("honest sides differ: %s", d.Text)
@@ -260,39 +261,10 @@ func TestClaimedTokensOfSampledAnswers(t *testing.T) {
 		"claimed tokens":   {func(q *asked) { q.text, q.Events = q.text[:27*len(q.text)/32], q.Events[:27] }, true},
 		"unclaimed tokens": {func(q *asked) { q.OutputTokens = 27 }, true},
 	} {
-		got, _ := CompareRequests("benchmark.b", side(func(*asked) {}), side(tt.change))
+		got, _ := comparability.CompareRequests("benchmark.b", side(func(*asked) {}), side(tt.change))
 		if found := slices.ContainsFunc(got.Differences, func(d result.RequestDifference) bool { return !d.Shown }); found != tt.want {
 			t.Errorf("%s: %+v, want found %v", name, got.Differences, tt.want)
 		}
-	}
-}
-
-// TestRequestsInADigest: what a digest holds of a request comes back, and a broken one holds less.
-func TestRequestsInADigest(t *testing.T) {
-	requests := answered(5, greedyText, func(i int, q *asked) {
-		switch i {
-		case 1:
-			q.Failure = record.FailCut
-		case 2:
-			q.Continues, q.Finish = true, "stop"
-		case 3:
-			q.Index = 4 // 3 was never sent
-		case 4:
-			q.Index, q.Resent = 5, true
-		}
-	})
-	requests[4].Text = nil
-	got := CollectRequests(record.ListOf(requests...), record.List{})
-	if got.Resent != 1 || got.PromptTokens != 4*256 || got.Finish["length"] != 3 || got.Finish["stop"] != 1 {
-		t.Errorf("%+v", got)
-	}
-	back := readRequests(got.Digest)
-	if len(back) != 6 || back[1].given || back[3].given || !back[2].continues || back[2].limited || back[5].known ||
-		back[4].sum != requests[3].Text.Sum || back[4].prompt != 256 {
-		t.Errorf("%+v", back)
-	}
-	if n := len(readRequests(got.Digest[:len(got.Digest)-8])); n >= 6 {
-		t.Errorf("%d requests of a digest that was cut", n)
 	}
 }
 
@@ -308,7 +280,7 @@ func TestOnePromptCountsOnce(t *testing.T) {
 			})
 		})
 	}
-	got, _ := CompareRequests("benchmark.b", side(false), side(true))
+	got, _ := comparability.CompareRequests("benchmark.b", side(false), side(true))
 	for _, d := range got.Differences {
 		if d.What == result.OtherLengths {
 			t.Errorf("%+v", d)
@@ -339,7 +311,7 @@ func TestCannedAnswers(t *testing.T) {
 		"short answers":            {side("yes", 0), side("yes", 1), false},
 		"both sides, not as often": {side(busy, 1), side(busy, 2), false},
 	} {
-		got, _ := CompareRequests("benchmark.b", tt.base, tt.head)
+		got, _ := comparability.CompareRequests("benchmark.b", tt.base, tt.head)
 		found := slices.ContainsFunc(got.Differences, func(d result.RequestDifference) bool {
 			return d.What == result.RepeatedAnswers && !d.Shown
 		})
@@ -372,7 +344,7 @@ func TestVectors(t *testing.T) {
 		"each fourth cached": {of(64, func(i int) uint32 { return own(i - i%4/3) }), []result.DifferentRequests{result.RepeatedAnswers}},
 		"half as long":       {of(32, own), []result.DifferentRequests{result.OtherLengths}},
 	} {
-		got, _ := CompareRequests("benchmark.b", of(64, own), tt.head)
+		got, _ := comparability.CompareRequests("benchmark.b", of(64, own), tt.head)
 		var found []result.DifferentRequests
 		for _, d := range got.Differences {
 			if found = append(found, d.What); d.Shown {

@@ -1,14 +1,16 @@
-package history
+package history_test
 
 import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/pipeline/internal/history"
 )
 
 // A session whose tokens came in one piece is no baseline for the time between them.
 func TestTokensInOnePieceAreNoBaseline(t *testing.T) {
-	h := &History{Records: noisy(12, func(int) float64 { return 0.1 })}
+	h := &history.History{Records: noisy(12, func(int) float64 { return 0.1 })}
 	for i := range h.Records {
 		for _, c := range h.Records[i].Cells {
 			c.Metrics["tpot.p50"] = 0.01
