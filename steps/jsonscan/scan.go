@@ -185,10 +185,13 @@ func (s *Scanner) nested() {
 	s.fail()
 }
 
-// Number consumes a value and returns it as a non-negative whole number; ok is false
+// Number consumes a value and returns it as a non-negative whole number, also one that is written as 12.0; ok is false
 // for anything else, null included.
 func (s *Scanner) Number() (n int, ok bool) {
 	v := s.Skip()
+	if whole, fraction, point := bytes.Cut(v, []byte{'.'}); point && len(fraction) > 0 && len(bytes.Trim(fraction, "0")) == 0 {
+		v = whole
+	}
 	if len(v) == 0 || len(v) > 15 {
 		return 0, false
 	}

@@ -143,8 +143,16 @@ func (c *chunk) scanFinish(s *jsonscan.Scanner) {
 	}
 }
 
-// scanUsage reads a usage object, its prompt_tokens_details or SGLang's meta_info.
+// scanUsage reads a usage object, its prompt_tokens_details or SGLang's meta_info. A count of neither prompt nor output is a
+// field that the server does not fill.
 func (c *chunk) scanUsage(s *jsonscan.Scanner) {
+	c.scanCounts(s)
+	if c.prompt == 0 && c.completion == 0 {
+		c.prompt, c.completion = -1, -1
+	}
+}
+
+func (c *chunk) scanCounts(s *jsonscan.Scanner) {
 	for name := range s.Object {
 		switch string(name) {
 		case "prompt_tokens":
@@ -154,7 +162,7 @@ func (c *chunk) scanUsage(s *jsonscan.Scanner) {
 		case "cached_tokens":
 			setCount(&c.cached, s)
 		case "prompt_tokens_details":
-			c.scanUsage(s)
+			c.scanCounts(s)
 		case "finish_reason":
 			c.scanFinish(s)
 		default:

@@ -47,6 +47,10 @@ func TestScanChunk(t *testing.T) {
 			c.choices, c.bare, c.finish = true, true,
 				[]byte("stop")
 		})},
+		{"usage that the server does not fill", `{"choices":[{"text":"a"}],"usage":{"prompt_tokens":0,"completion_tokens":0}}`,
+			with(func(c *chunk) { c.choices, c.text = true, true })},
+		{"numbers with a point", `{"usage":{"completion_tokens":12.0,"prompt_tokens":8.00}}`,
+			with(func(c *chunk) { c.prompt, c.completion = 8, 12 })},
 		{"odd numbers", `{"usage":{"completion_tokens":1.5,"prompt_tokens":-3}}`, none},
 	}
 	for _, tt := range tests {
@@ -139,9 +143,10 @@ func FuzzScanChunk(f *testing.F) {
 			t.Fatalf("error %q, scanned %q", e, c.failure)
 		}
 		var usage struct {
-			Completion *json.Number `json:"completion_tokens"`
+			Completion *json.Number    `json:"completion_tokens"`
+			Prompt     json.RawMessage `json:"prompt_tokens"`
 		}
-		if json.Unmarshal(obj["usage"], &usage) == nil && usage.Completion != nil && obj["meta_info"] == nil &&
+		if json.Unmarshal(obj["usage"], &usage) == nil && usage.Completion != nil && len(usage.Prompt) == 0 && obj["meta_info"] == nil &&
 			strings.Count(data, "completion_tokens") == 1 {
 			if n, err := usage.Completion.Int64(); err == nil && n >= 0 && n < 1e15 && usage.Completion.String()[0] != '-' &&
 				c.completion != int(n) {

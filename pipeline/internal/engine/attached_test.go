@@ -14,14 +14,15 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// answering is a server that runs already and always says the same.
+// answering is a server that always gives the same answer.
 type answering struct {
 	fakeEngine
-	err error
+	state string
+	err   error
 }
 
 func (a answering) Ready(context.Context, steps.Endpoint, steps.Readiness) (string, bool, error) {
-	return steps.StateListening, false, a.err
+	return a.state, false, a.err
 }
 
 // TestAttachedServerIsNotWaitedFor: who says that a server runs is answered quickly, and in the
@@ -43,7 +44,7 @@ func TestAttachedServerIsNotWaitedFor(t *testing.T) {
 				s := newSession(t, makePlan(t, []string{base, head}, []float64{2}, 4))
 				s.o.Target = func(addr string, _ config.Outputs) (engine.TargetSpec, error) {
 					return single(engine.Member{
-						Name: addr, Role: result.RoleServer, Engine: answering{fakeEngine{s.w}, tt.err}, Launcher: fakeLauncher{s.w, addr},
+						Name: addr, Role: result.RoleServer, Engine: answering{fakeEngine{s.w}, steps.StateListening, tt.err}, Launcher: fakeLauncher{s.w, addr},
 						Spec: steps.ServerSpec{Addr: addr, URL: "http://127.0.0.1:1", Ready: steps.Readiness{Timeout: tt.set}},
 					}), nil
 				}
@@ -60,6 +61,40 @@ func TestAttachedServerIsNotWaitedFor(t *testing.T) {
 					t.Errorf("%q does not say %q", failure.Evidence, words)
 				}
 			})
+		})
+	}
+}
+
+// TestRefusingServerIsNotWaitedFor: a started server that lists its models and refuses the canary does not use up its
+// start timeout. One that refuses earlier may have a proxy in front of it that started first.
+func TestRefusingServerIsNotWaitedFor(t *testing.T) {
+	refuses := &steps.RefusedError{Err: errors.New("canary request: the answer is not a completion")}
+	for name, tt := range map[string]struct {
+		state       string
+		err         error
+		least, most time.Duration // of all launches together
+		class       string
+	}{
+		"a stream that nobody asked for": {steps.StateModels, refuses, 15 * time.Second, 2 * time.Minute, "refused"},
+		"a proxy without its server":     {steps.StateHealthy, refuses, 10 * time.Minute, time.Hour, "not_ready"},
+		"a server that loads":            {steps.StateModels, errors.New("status 503"), 10 * time.Minute, time.Hour, "not_ready"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSession(t, makePlan(t, []string{base, head}, []float64{2}, 4))
+			s.o.Target = func(addr string, _ config.Outputs) (engine.TargetSpec, error) {
+				return single(engine.Member{
+					Name: addr, Role: result.RoleServer, Engine: answering{fakeEngine{s.w}, tt.state, tt.err}, Launcher: fakeLauncher{s.w, addr},
+					Spec: steps.ServerSpec{Addr: addr, Ready: steps.Readiness{Timeout: 5 * time.Minute}},
+				}), nil
+			}
+			began := time.Now()
+			a := s.run(t, t.Context()).Launched[0].Attempts[0]
+			if a.Failure == nil || a.Failure.Class != tt.class {
+				t.Fatalf("%s: %+v", name, a.Failure)
+			}
+			if took := time.Since(began); took < tt.least || took > tt.most {
+				t.Errorf("%s: took %v, want %v to %v", name, took, tt.least, tt.most)
+			}
 		})
 	}
 }

@@ -35,7 +35,7 @@ var (
 	errDied           = errors.New("the process has ended")
 	errNotReady       = errors.New("not ready in time")
 	errNoAnswer       = errors.New("no answer")
-	errRefused        = errors.New("the server at this url does not serve what is asked of it")
+	errRefused        = errors.New("the server does not serve what is asked of it")
 	errCanary         = errors.New("a request through the router failed")
 	errProgramTimeout = errors.New("it did not end in time: raise the benchmark's timeout if it needs longer")
 	errDriverTimeout  = errors.New("the load generator did not end in time: raise the benchmark's timeout, or have it send less")

@@ -163,16 +163,34 @@ func (r *runner) awaitReady(ctx context.Context, s *server, wave []string) error
 	return context.Cause(ctx)
 }
 
-// patientLooks is how often in a row a server that already runs may refuse to answer. A server that is started here may
-// refuse longer, since a proxy in front of it can start first.
-const patientLooks = 3
+const (
+	// patientLooks is how often in a row a server may refuse to answer.
+	patientLooks = 3
+	// startPatience is how long a server that is started here may refuse after it has listed its models. Before that it may refuse
+	// until its timeout, since a proxy in front of it can start first.
+	startPatience = 15 * time.Second
+)
 
-// again counts the consecutive refusals of a server.
-func again(before int, err error) int {
-	if _, ok := errors.AsType[*steps.RefusedError](err); ok {
-		return before + 1
+// refusals counts the consecutive refusals of a server.
+type refusals struct {
+	n     int
+	since time.Time // of the first one after the models were listed, zero without
+}
+
+// final adds the result of a poll and reports whether waiting longer is in vain.
+func (f *refusals) final(spec steps.ServerSpec, state string, err error, now time.Time) bool {
+	if _, ok := errors.AsType[*steps.RefusedError](err); !ok {
+		*f = refusals{}
+		return false
 	}
-	return 0
+	f.n++
+	switch {
+	case state != steps.StateModels:
+		f.since = time.Time{}
+	case f.since.IsZero():
+		f.since = now
+	}
+	return f.n >= patientLooks && (spec.URL != "" || !f.since.IsZero() && now.Sub(f.since) >= startPatience)
 }
 
 // silence returns the time after which a member that is not ready has its last answer shown. It is short for a server that
@@ -202,7 +220,7 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 	ready := m.Spec.Readiness()
 	ctx, cancel := context.WithTimeoutCause(ctx, ready.Timeout, errNotReady)
 	defer cancel()
-	state, why, refused := "", error(nil), 0
+	state, why, refused := "", error(nil), refusals{}
 	tell := silence(m.Spec)
 	for {
 		now, ok, err := r.poll(ctx, m, ready)
@@ -227,7 +245,7 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 			tell = 2 * waited
 			r.show(s, m, fmt.Sprintf("not ready after %s: %v", waited.Round(time.Second), cmp.Or(why, errNoAnswer)))
 		}
-		if refused = again(refused, err); m.Spec.URL != "" && refused == patientLooks {
+		if refused.final(m.Spec, now, err, s.lane.Clock.Now()) {
 			return &memberError{m, fmt.Errorf("%w: %w", errRefused, err)}
 		}
 		if steps.Sleep(ctx, pollPause(m.Spec, waited)) != nil {
