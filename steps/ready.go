@@ -4,7 +4,11 @@ import "time"
 
 // RefusedError is an answer that does not change with time: the server runs, but it lacks the path, does not
 // accept the key, cannot read the request, answers in another form, or has a certificate that is not trusted.
-type RefusedError struct{ Err error }
+type RefusedError struct {
+	Err error
+	// Ours reports that this machine cannot speak with the server: it does not trust its certificate, or lacks its protocol.
+	Ours bool
+}
 
 // Error returns the text of the server's answer.
 func (e *RefusedError) Error() string { return e.Err.Error() }

@@ -37,7 +37,10 @@ type Client struct{ http *http.Client }
 // NewClient returns a client.
 func NewClient() *Client {
 	return &Client{http: &http.Client{
-		Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true, DisableCompression: true},
+		Transport: &http.Transport{
+			Proxy: nil, DisableKeepAlives: true, DisableCompression: true,
+			TLSClientConfig: &tls.Config{NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}, // as the load
+		},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},
@@ -109,10 +112,7 @@ func (c *Client) do(ctx context.Context, limit time.Duration, method string, ep 
 	resp, err := c.http.Do(req)
 	if err != nil {
 		err = fmt.Errorf("%s %s: %w", method, path, withoutURL(err))
-		if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted {
-			return Answer{}, &steps.RefusedError{Err: err}
-		}
-		return Answer{}, err
+		return Answer{}, refusal(err)
 	}
 	defer func() { _ = resp.Body.Close() }() // the data that was read counts
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
@@ -124,6 +124,30 @@ func (c *Client) do(ctx context.Context, limit time.Duration, method string, ep 
 	}
 	return Answer{Status: resp.StatusCode, Body: data}, nil
 }
+
+// noProtocol is the alert of TLS by which a server says that it lacks the protocols that are offered.
+const noProtocol = tls.AlertError(120)
+
+// refusal returns an error of a connection as a [steps.RefusedError] if another attempt gets the same.
+func refusal(err error) error {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	alert, _ := errors.AsType[tls.AlertError](err)
+	text := err.Error()
+	switch {
+	case untrusted:
+		err = fmt.Errorf("%w; name the file of its certificate authority by SSL_CERT_FILE", err)
+		return &steps.RefusedError{Err: err, Ours: true}
+	case alert == noProtocol, strings.Contains(text, http2Frame):
+		err = fmt.Errorf("%w; the server speaks HTTP/2 alone, and load is sent over HTTP/1.1: turn that on in the server", err)
+		return &steps.RefusedError{Err: err, Ours: true}
+	case strings.Contains(text, "malformed HTTP response"):
+		return &steps.RefusedError{Err: err}
+	}
+	return err
+}
+
+// http2Frame is the end of the length, and the type, of the first frame of HTTP/2, as net/http quotes a malformed response.
+const http2Frame = `malformed HTTP response "\x00\x00`
 
 // withoutURL removes the address from an error of net/http. The caller names the path, and reports
 // the address once.

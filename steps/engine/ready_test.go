@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -181,19 +183,53 @@ func TestRefusals(t *testing.T) {
 	defer untrusted.Close()
 	streams, _ := fake(t, map[string]string{"/v1/models": "200 " + modelsM, "/v1/completions": "200 data: " + oneTok})
 	fails, _ := fake(t, map[string]string{"/v1/models": "200 " + modelsM, "/v1/completions": "500 loading"})
+	modern := httptest.NewUnstartedServer(http.NotFoundHandler())
+	modern.Config.ErrorLog = untrusted.Config.ErrorLog
+	modern.TLS = &tls.Config{NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
+	modern.StartTLS()
+	modern.TLS.NextProtos = []string{"h2"} // httptest adds HTTP/1.1
+	defer modern.Close()
+	frames := answers(t, "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x64")
+	other := answers(t, "SSH-2.0-OpenSSH_9.6\r\n")
 	for name, tt := range map[string]struct {
-		url  string
-		want bool
+		url        string
+		want, ours bool
 	}{
-		"a certificate that is not trusted": {untrusted.URL, true},
-		"a stream that nobody asked for":    {streams.URL, true},
-		"a server that loads":               {fails.URL, false},
+		"a certificate that is not trusted": {untrusted.URL, true, true},
+		"HTTP/2 alone, by TLS":              {modern.URL, true, true},
+		"HTTP/2 alone":                      {frames, true, true},
+		"another protocol":                  {other, true, false},
+		"a stream that nobody asked for":    {streams.URL, true, false},
+		"a server that loads":               {fails.URL, false, false},
 	} {
 		_, _, err := engine.Poll(t.Context(), engine.NewClient(), steps.Endpoint{BaseURL: tt.url, Model: "m"}, engine.Checks{})
-		if _, got := errors.AsType[*steps.RefusedError](err); got != tt.want {
-			t.Errorf("%s: %v, a refusal: %v, want %v", name, err, got, tt.want)
+		of, got := errors.AsType[*steps.RefusedError](err)
+		if got != tt.want || got && of.Ours != tt.ours {
+			t.Errorf("%s: %v, a refusal: %+v, want %v, ours %v", name, err, of, tt.want, tt.ours)
 		}
 	}
+}
+
+// answers returns the address of a listener that answers each connection with the same bytes.
+func answers(t *testing.T, with string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = http.ReadRequest(bufio.NewReader(c))
+			_, _ = io.WriteString(c, with)
+			_ = c.Close()
+		}
+	}()
+	return "http://" + l.Addr().String()
 }
 
 func TestPollStarting(t *testing.T) {

@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 
@@ -14,6 +15,9 @@ import (
 // stream.
 func (s *stream) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
 	if f, text := classifyHTTP(resp, err, cancelled, s.head, fmt.Sprintf("%d events", len(s.rec.Events))); f != "" {
+		if resp.status == http.StatusNotFound || resp.status == http.StatusMethodNotAllowed {
+			text = clip(fmt.Sprintf("%s at %s; the endpoint of the benchmark may be another", text, s.endpoint.path()), maxError)
+		}
 		return f, text
 	}
 	switch {

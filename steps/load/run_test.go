@@ -388,6 +388,18 @@ func TestTextWithoutTokenizer(t *testing.T) {
 	}
 }
 
+// TestMissingPathIsNamed: a server that lacks the path that is loaded, such as one with chat alone, has it in its failures.
+func TestMissingPathIsNamed(t *testing.T) {
+	s := serveRaw(t, func(w net.Conn, _ string, _ map[string]any) bool {
+		return reply(w, "404 Not Found", "application/json", `{"detail":"Not Found"}`)
+	})
+	r := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: workload(1), Seed: 1}).Run.Requests.At(0)
+	want := "at /v1/completions; the endpoint of the benchmark may be another"
+	if r.Failure != record.FailStatus || !strings.Contains(r.Error, want) {
+		t.Errorf("%s %q does not say %q", r.Failure, r.Error, want)
+	}
+}
+
 func TestOpenLoopFollowsItsSchedule(t *testing.T) {
 	s := serve(t, healthy)
 	w := workload(0)

@@ -98,3 +98,34 @@ func TestRefusingServerIsNotWaitedFor(t *testing.T) {
 		})
 	}
 }
+
+// TestForeignProtocolIsNoRegression: a head whose certificate this machine does not trust ends the run. It is no failure of
+// the head.
+func TestForeignProtocolIsNoRegression(t *testing.T) {
+	for _, url := range []string{"https://127.0.0.1:1", ""} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSession(t, makePlan(t, []string{base, head}, []float64{2}, 4))
+			untrusted := &steps.RefusedError{Err: errors.New("tls: failed to verify certificate"), Ours: true}
+			s.o.Target = func(addr string, _ config.Outputs) (engine.TargetSpec, error) {
+				m := engine.Member{Name: addr, Role: result.RoleServer, Engine: fakeEngine{s.w}, Launcher: fakeLauncher{s.w, addr}}
+				m.Spec = steps.ServerSpec{Addr: addr}
+				if addr == head {
+					m.Spec.URL = url
+					m.Engine = answering{fakeEngine{s.w}, steps.StateListening, untrusted}
+				}
+				return single(m), nil
+			}
+			out := s.run(t, t.Context())
+			if out.Status != result.StatusFailed || !strings.Contains(out.Reason, "verify certificate") {
+				t.Errorf("%q: status %s, %s", url, out.Status, out.Reason)
+			}
+			for _, l := range out.Launched {
+				for _, a := range l.Attempts {
+					if a.Failure != nil {
+						t.Errorf("%q: %+v", url, a.Failure)
+					}
+				}
+			}
+		})
+	}
+}

@@ -179,7 +179,8 @@ type refusals struct {
 
 // final adds the result of a poll and reports whether waiting longer is in vain.
 func (f *refusals) final(spec steps.ServerSpec, state string, err error, now time.Time) bool {
-	if _, ok := errors.AsType[*steps.RefusedError](err); !ok {
+	of, ok := errors.AsType[*steps.RefusedError](err)
+	if !ok {
 		*f = refusals{}
 		return false
 	}
@@ -190,7 +191,15 @@ func (f *refusals) final(spec steps.ServerSpec, state string, err error, now tim
 	case f.since.IsZero():
 		f.since = now
 	}
-	return f.n >= patientLooks && (spec.URL != "" || !f.since.IsZero() && now.Sub(f.since) >= startPatience)
+	return f.n >= patientLooks && (spec.URL != "" || of.Ours || !f.since.IsZero() && now.Sub(f.since) >= startPatience)
+}
+
+// fault returns the error of a member that refused to answer. It is this machine's fault if it cannot speak with the server.
+func (refusals) fault(m *member, target string, err error) error {
+	if of, _ := errors.AsType[*steps.RefusedError](err); of.Ours {
+		return &machineError{fmt.Errorf("%s: %w", m.label(target), err)}
+	}
+	return &memberError{m, fmt.Errorf("%w: %w", errRefused, err)}
 }
 
 // silence returns the time after which a member that is not ready has its last answer shown. It is short for a server that
@@ -246,7 +255,7 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 			r.show(s, m, fmt.Sprintf("not ready after %s: %v", waited.Round(time.Second), cmp.Or(why, errNoAnswer)))
 		}
 		if refused.final(m.Spec, now, err, s.lane.Clock.Now()) {
-			return &memberError{m, fmt.Errorf("%w: %w", errRefused, err)}
+			return refused.fault(m, s.Target, err)
 		}
 		if steps.Sleep(ctx, pollPause(m.Spec, waited)) != nil {
 			cause := context.Cause(ctx)
