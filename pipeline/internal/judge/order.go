@@ -25,14 +25,16 @@ func (c *collector) warnOfOrder() {
 	c.eachPaired(func(d *result.Decision, m metric.Metric, base, head *result.Cell) {
 		differences := secondToFirst(m, base, head)
 		s, err := gates.PairedT(differences)
-		if err != nil || math.Abs(s.Shift) < math.Log1p(leastUnwatched) ||
-			slices.Min(differences) <= 0 && slices.Max(differences) >= 0 {
+		if err != nil {
+			return
+		}
+		searched++ // before the data choose
+		if math.Abs(s.Shift) < math.Log1p(leastUnwatched) || slices.Min(differences) <= 0 && slices.Max(differences) >= 0 {
 			return
 		}
 		if p := 2 * min(s.Greater, s.Less); p < lowest {
 			at, clearest, lowest, repeats = d, s, p, len(differences)
 		}
-		searched++
 	})
 	if at == nil || lowest*float64(searched) > unwatchedLevel {
 		return

@@ -8,6 +8,9 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 )
 
+// others are metrics of latencies.
+var others = []string{"ttft.mean", "ttft.p90", "ttft.p95", "tpot.mean", "tpot.p50", "e2el.mean", "e2el.p50", "e2el.p90"}
+
 // TestSecondOfEachRepeat: where the side that runs second is always faster, the decision says that launches are not
 // independent; where one side is, it does not.
 func TestSecondOfEachRepeat(t *testing.T) {
@@ -17,18 +20,21 @@ func TestSecondOfEachRepeat(t *testing.T) {
 		repeats      int
 		alternate    bool
 		timed        bool
+		others       int // metrics without an effect of the order
 		want         bool
 	}{
-		"a cache on a disk":          {0.1, 1, 0, 6, true, true, true},
-		"beside a faster head":       {0.1, 0.5, 0, 6, true, true, true},
-		"a warm machine":             {1.2, 1, 0, 6, true, true, true},
-		"a faster head":              {1, 0.1, 0, 6, true, true, false},
-		"nothing":                    {1, 1, 0, 6, true, true, false},
-		"the head is always second":  {0.1, 1, 0, 6, false, true, false},
-		"times unknown":              {0.1, 1, 0, 6, true, false, false},
-		"one repeat in other order":  {0.1, 1, 0, 3, true, true, false},
-		"too few for the spread":     {1.06, 1, 0.2, 4, true, true, false},
-		"less than anybody looks at": {0.97, 1, 0, 6, true, true, false},
+		"a cache on a disk":          {0.1, 1, 0, 6, true, true, 0, true},
+		"beside a faster head":       {0.1, 0.5, 0, 6, true, true, 0, true},
+		"a warm machine":             {1.2, 1, 0, 6, true, true, 0, true},
+		"a faster head":              {1, 0.1, 0, 6, true, true, 0, false},
+		"nothing":                    {1, 1, 0, 6, true, true, 0, false},
+		"the head is always second":  {0.1, 1, 0, 6, false, true, 0, false},
+		"times unknown":              {0.1, 1, 0, 6, true, false, 0, false},
+		"one repeat in other order":  {0.1, 1, 0, 3, true, true, 0, false},
+		"too few for the spread":     {1.06, 1, 0.2, 4, true, true, 0, false},
+		"clear for one metric":       {1.1, 1, 0.02, 6, true, true, 0, true},
+		"as clear in one of nine":    {1.1, 1, 0.02, 6, true, true, 8, false},
+		"less than anybody looks at": {0.97, 1, 0, 6, true, true, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession()
@@ -49,6 +55,10 @@ func TestSecondOfEachRepeat(t *testing.T) {
 					value *= tt.head
 				}
 				r := run(repeat, value)
+				for i, id := range others[:tt.others] {
+					s.plan.Gates[0].Metrics = append([]string{"ttft.p50"}, others[:tt.others]...)
+					r.Metrics[id] = 0.1 * (1 + 0.002*float64((k+i)*k%5))
+				}
 				if tt.timed {
 					r.At = 30 + 900*float64(k)
 				}
