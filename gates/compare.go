@@ -251,6 +251,12 @@ func (c Comparison) need(e *entry, m float64, set Settings) {
 		return
 	}
 	n := least(e.N+1, func(n int) bool { return c.decides(e, n, m, set) >= Power })
+	if level := e.step; e.Exact { // only the chance of a tie leaves it open
+		if c.Expect == ExpectImprovement {
+			level = e.first
+		}
+		n = max(e.N+1, FailingRuns(level))
+	}
 	if n == 0 {
 		return
 	}
@@ -343,8 +349,8 @@ func (e *entry) warn(c Comparison) {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %s planned", e.N, repeats(c.Planned)))
 	}
 	if e.Exact {
-		e.Warnings = append(e.Warnings,
-			fmt.Sprintf("all %d repeats differ by the same amount: without spread no test applies, and the difference is taken as exact", e.N))
+		e.Warnings = append(e.Warnings, fmt.Sprintf("all %d repeats differ by the same amount: without spread no t-test applies, %s",
+			e.N, e.taken()))
 	}
 	if e.stat.Rounded {
 		e.Warnings = append(e.Warnings,
@@ -365,6 +371,14 @@ func (e *entry) warn(c Comparison) {
 			fmt.Sprintf("repeat %d is far from the others, by its %s; it is kept, and widens the interval: the others show %s",
 				e.sample.repeats[i], c.farther(e.sample.repeats[i]), c.changeText(metric.Mean(others))))
 	}
+}
+
+// taken describes how a difference without a spread is tested.
+func (e *entry) taken() string {
+	if least := min(e.stat.Greater, e.stat.Less); 0 < least && least < 1 {
+		return "and p is the largest chance that equal sides do so"
+	}
+	return "and the difference is taken as exact"
 }
 
 // farther returns the side whose value in a repeat is farther from the median of that side.

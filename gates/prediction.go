@@ -54,6 +54,7 @@ func prediction(x Sample, set Settings) (Statistic, error) {
 		s.student(sd * spread)
 		s.bound(0, tCritical(set.Alpha, s.DF)*s.SE)
 	}
+	s.tied(x, len(x.Base), len(x.Head))
 	// The spread of sessions; the size of the smaller side does not apply here.
 	s.Noise = Noise{SD: s.SE / spread, Prior: s.DF}
 	return s, nil

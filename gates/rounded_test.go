@@ -185,3 +185,45 @@ func TestPrintedDigitsOfSessionsHoldTheLevel(t *testing.T) {
 		atMost(t, fmt.Sprintf("green at the margin, noise of %g steps", noise), green, files, 0.05)
 	}
 }
+
+// What a server counts has few different values, so that equal sides often differ by the same amount in each of few repeats. Its p value
+// is at least the chance of that.
+func TestTiesAreNoCertainty(t *testing.T) {
+	tied := func(metric string, repeats int) gates.Comparison {
+		c := comparison(t, metric, make([]gates.Pair, repeats))
+		for i := range c.Pairs {
+			c.Pairs[i] = gates.Pair{Repeat: i + 1, Base: 0.25, Head: 0.5}
+			if c.Metric.Direction == "higher" {
+				c.Pairs[i] = gates.Pair{Repeat: i + 1, Base: 0.5, Head: 0.25}
+			}
+		}
+		c.Margin = 0.1
+		return c
+	}
+	for _, tt := range []struct {
+		metric  string
+		repeats int
+		test    *gates.Test
+		want    gates.Verdict
+		p       float64
+		need    int
+	}{
+		{"preemptions.per_request", 2, gates.PairedTTest, gates.Inconclusive, 1.0 / 16, 3},
+		{"preemptions.per_request", 2, gates.Welch, gates.Inconclusive, 1.0 / 16, 3},
+		{"preemptions.per_request", 3, gates.PairedTTest, gates.Regression, 1.0 / 64, 0},
+		{"prefix_cache.hit_rate", 4, gates.PairedTTest, gates.Regression, 1.0 / 256, 0},
+		{"kv_cache.tokens", 2, gates.PairedTTest, gates.Regression, 0, 0}, // computed once in a launch
+	} {
+		c := tied(tt.metric, tt.repeats)
+		c.Test = tt.test
+		d := judge(t, gates.Family{Comparisons: []gates.Comparison{c}}).Comparisons[0]
+		if d.Verdict != tt.want || math.Abs(d.Outcome.P-tt.p) > 1e-12 || (d.Need != nil) != (tt.need > 0) || d.Need != nil && d.Need.N != tt.need {
+			t.Errorf("%s in %d repeats by %s: %s, p = %g, %s", tt.metric, tt.repeats, tt.test, d.Verdict, d.Outcome.P, d.Reason)
+		}
+	}
+	c := tied("preemptions.per_request", 0)
+	c.Test, c.Unpaired = gates.Prediction, &gates.Samples{Base: make([]float64, 10), Head: []float64{0.25}}
+	if d := judge(t, gates.Family{Comparisons: []gates.Comparison{c}}).Comparisons[0]; d.Outcome.P < 0.03 || d.Outcome.P > 0.04 {
+		t.Errorf("one session other than ten alike ones: p = %g", d.Outcome.P) // at most q¹⁰·(1 − q)
+	}
+}

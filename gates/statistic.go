@@ -66,6 +66,8 @@ type Sample struct {
 	Floor float64
 	// Rounding is the uncertainty from the printed digits.
 	Rounding Rounding
+	// OfLaunch is set for values that launches have, not their runs: sizes, and answers.
+	OfLaunch bool
 }
 
 // sample converts the comparison's data to the scale of its test. It also returns both sides'
@@ -77,6 +79,7 @@ func (c Comparison) sample() (x Sample, base, head []float64, err error) {
 		x.repeats = append(x.repeats, p.Repeat)
 	}
 	x.Clusters, x.Known = c.Clusters, c.Known
+	x.OfLaunch = c.Metric.Level == metric.LaunchLevel || c.Metric.Quality
 	if c.test().Design == Paired {
 		x.Differences, x.Floor, err = differences(c.Metric, pairs)
 		if err == nil && c.Between > 0 {

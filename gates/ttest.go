@@ -25,6 +25,7 @@ var PairedTTest = &Test{
 			return s, err
 		}
 		bias := s.rounded(x.Rounding, float64(len(x.Differences)))
+		s.tied(x, len(x.Differences), len(x.Differences))
 		s.bound(bias, set.Critical(s.DF)*s.SE)
 		if x.Known != nil {
 			return x.Known.test(s, len(x.Differences), bias, set), nil
@@ -79,6 +80,16 @@ func (s *Statistic) exact(floor float64) {
 		s.Less = 0
 	}
 	s.bound(0, 0)
+}
+
+// tied limits the p values of values without a spread to the largest chance that equal sides have of them. What a server
+// counts has few different values: with two that are equally likely, each of n pairs has the same difference for the worse
+// with a chance of 4⁻ⁿ. Sizes that are computed once in a launch are taken as exact.
+func (s *Statistic) tied(x Sample, base, head int) {
+	if s.Exact && !x.OfLaunch {
+		least := runFloor(head, base)
+		s.Greater, s.Less = max(s.Greater, least), max(s.Less, least)
+	}
 }
 
 // bound sets one-sided bounds at a width from the shift, which may have a bias. If the width is

@@ -62,6 +62,7 @@ func welch(x Sample, set Settings) (Statistic, error) {
 		s.student(se)
 		s.bound(0, tCritical(set.Alpha, s.DF)*s.SE)
 	}
+	s.tied(x, len(x.Base), len(x.Head))
 	// Each further repeat adds a value to both sides, so the degrees of freedom grow in proportion
 	// to n − 1.
 	s.Noise = Noise{SD: s.SE * math.Sqrt(float64(n)), Slope: s.DF / float64(n-1)}

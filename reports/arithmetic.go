@@ -116,7 +116,7 @@ func (v *view) sums(r verdictRow) []model.Sum {
 			sum("s̃", "both together: √((w·s₀² + (n − 1)·s²) / (w + n − 1))", digits(spread)),
 			sum("SE", fmt.Sprintf("standard error of d̄: s̃ / √n, n = %d", len(pt.d)), digits(t.SE)))
 	} else if t.Exact {
-		sums = append(sums, sum("s", "all repeats differ by the same amount: without spread t is undefined, and the difference is taken as exact",
+		sums = append(sums, sum("s", "all repeats differ by the same amount: without spread t is undefined",
 			"0"))
 	} else {
 		sums = append(sums,
@@ -143,6 +143,8 @@ func (v *view) testSums(r verdictRow, s humanize.Scale, t gates.Statistic) []mod
 		}
 	case r.d.P == nil:
 		return []model.Sum{sum("p", "not tested, see the reason; the figures only describe", humanize.None)}
+	case t.Exact && *r.d.P > 0 && *r.d.P < 1:
+		return []model.Sum{sum("p", "largest chance that equal sides have such values, one-sided: 4⁻ⁿ", smallP(*r.d.P))}
 	case t.Exact:
 		return nil
 	}
