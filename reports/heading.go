@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -340,7 +341,7 @@ func (v *view) baseFailure() model.Line {
 }
 
 // wouldDecide states what would decide the undecided comparisons: more repeats and their duration, or margins that
-// the repeats of this session can detect. It returns nil if neither is known.
+// as many repeats as these would show. It returns nil if neither is known.
 func (v *view) wouldDecide() model.Line {
 	need := v.need()
 	if need == 0 {
@@ -375,19 +376,22 @@ func (v *view) need() int {
 	return need
 }
 
-// margins returns, per metric, the largest change that a session like this one detects in undecided comparisons.
+// margins returns, per metric, the largest margin that an undecided comparison needs in order to pass.
 func (v *view) margins() string {
 	most := map[string]*result.Decision{}
 	var order []string
 	for _, r := range v.rows {
-		if d := r.d; d.Verdict == result.Inconclusive && d.NeedPairs > 0 && d.Detectable > float64(d.Margin) {
-			label := metricLabel(d)
-			if most[label] == nil {
-				order = append(order, label)
-			}
-			if most[label] == nil || d.Detectable > most[label].Detectable {
-				most[label] = d
-			}
+		margin := passingMargin(r)
+		if margin == 0 {
+			continue
+		}
+		label := metricLabel(r.d)
+		if most[label] == nil {
+			order = append(order, label)
+		}
+		if d := *r.d; most[label] == nil || margin > most[label].Detectable {
+			d.Detectable = margin
+			most[label] = &d
 		}
 	}
 	const shown = 3
@@ -396,6 +400,30 @@ func (v *view) margins() string {
 		parts = append(parts, detectable(most[label], scaleOf(most[label]))+" for "+label)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// passingMargin returns the margin with which about four of five sessions like this one would pass, 0 if that is unknown or
+// the estimate is at the margin already: a larger margin does not undo a regression. Another session has another mean and
+// spread, so the margin is twice as far from the mean as the worse end of the interval.
+func passingMargin(r verdictRow) float64 {
+	d := r.d
+	if d.Verdict != result.Inconclusive || d.NeedPairs == 0 || d.Change == nil || d.Lower == nil || d.Upper == nil || expectsImprovement(r) {
+		return 0
+	}
+	worst := *d.Upper
+	if worseSign(d) < 0 {
+		worst = *d.Lower
+	}
+	const farther = 2
+	mean := diffOf(d, *d.Change)
+	margin := mean + farther*(diffOf(d, worst)-mean)
+	if onLog(d) {
+		margin = math.Expm1(margin)
+	}
+	if mean >= marginOf(d) || !humanize.Finite(margin) || margin <= float64(d.Margin) {
+		return 0
+	}
+	return margin
 }
 
 // worstOf returns the first three findings. It merges findings that do not measure a metric and share a reason, such

@@ -91,7 +91,7 @@ func TestWhatIsDescribedHasOneReason(t *testing.T) {
 func TestNextOfEachCause(t *testing.T) {
 	open := inconclusive()
 	open.Gates[0].OnInconclusive = result.Warn
-	open.Gates[0].Decisions[0].NeedPairs, open.Gates[0].Decisions[0].Detectable = 42, 0.071
+	open.Gates[0].Decisions[0].NeedPairs, open.Gates[0].Decisions[0].Detectable = 42, 5.4 // of Holm's first step, no margin that is needed
 	base := infrastructure()
 	base.Status, base.StatusReason = result.StatusComplete, ""
 	for name, tt := range map[string]struct {
@@ -99,7 +99,8 @@ func TestNextOfEachCause(t *testing.T) {
 		want, not []string
 	}{
 		"inconclusive": {open, []string{
-			"Merging is not blocked. To decide: `repeat { max = 42 }`, about 13 h 22 min, or a margin of 7.1 % for TTFT p99.",
+			"Merging is not blocked. To decide: `repeat { max = 42 }`, about 13 h 22 min, or a margin of 11.1 % for TTFT p99, " +
+				"12.2 % for ITL p99.", // twice as far from the change as the worse end of the interval
 		}, []string{"nothing to accept"}},
 		"undecided":      {inconclusive(), []string{"Merging is blocked"}, nil},
 		"infrastructure": {infrastructure(), []string{"Repair what failed and measure again; there is nothing to accept"}, []string{"| — | — |"}},
