@@ -1,6 +1,7 @@
 package gates_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -54,6 +55,49 @@ func oneSided() chart {
 		same := sc(0, "")
 		c.lines = append(c.lines, line{tt.label, []cell{{same, isRed, atMostPercent(tt.bounded)}, {same, isBetter, atMostPercent(tt.bounded)},
 			{sc(math.Log(1.05), ", at the margin"), isPassed, atMostPercent(tt.bounded)}, {sc(math.Log(1.10), ", 10 % slower"), isFound, bound{}}}})
+	}
+	return c
+}
+
+// namedSpreads counts passes in which reports name that the head spreads more than the base: it does not change the verdict.
+func namedSpreads() chart {
+	c := chart{
+		title: "**Spreads that reports name** beside a pass, where the head spreads more than the base by an F test at 1 %: one metric, margin 5 %, " +
+			"% of files. SD is that of ln of a run; the base has 1 %.",
+		columns: []string{"the head", "no change: it passes", "it passes, and the spread is named", "at the margin: it passes",
+			"it passes, and the spread is named"},
+	}
+	for _, tt := range []struct {
+		label string
+		head  func(s *simulator) float64
+		most  float64
+	}{
+		{"normal, SD 1 %", func(s *simulator) float64 { return 0.01 * s.rng.NormFloat64() }, 2},
+		{"normal, SD 4 %", func(s *simulator) float64 { return 0.04 * s.rng.NormFloat64() }, 0},
+		{"skewed, SD 2 %", func(s *simulator) float64 { return 0.02 * (s.rng.ExpFloat64() - 1) }, 0},
+		{"skewed, SD 4 %", func(s *simulator) float64 { return 0.04 * (s.rng.ExpFloat64() - 1) }, 0},
+	} {
+		sc := func(shift float64) *scenario {
+			return &scenario{fmt.Sprintf("spread, %s, %.3f", tt.label, shift), func(s *simulator) (ending, error) {
+				x := gates.Comparison{ID: "0", Gate: "gate.g", Metric: s.lowerIsBetter(), Claim: gates.Claim{Margin: 0.05}, CanFail: true}
+				var base, head []float64
+				for k := range fiveLooks[len(fiveLooks)-1] {
+					base, head = append(base, 0.01*s.rng.NormFloat64()), append(head, shift+tt.head(s))
+					x.Pairs = append(x.Pairs, gates.Pair{Repeat: k, Base: math.Exp(base[k]), Head: math.Exp(head[k])})
+				}
+				p, err := gates.Sequence{Family: gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{x}}, Looks: fiveLooks}.Judge()
+				if err != nil {
+					return ending{}, err
+				}
+				n := p.Taken[len(p.Taken)-1]
+				_, level, ok := gates.SpreadTest(base[:n], head[:n])
+				return ending{Judgement: p.Judgement, named: ok && level <= gates.SpreadLevel}, nil
+			}}
+		}
+		same, marginal := sc(0), sc(math.Log(1.05))
+		named := func(e ending) bool { return isPassed(e) && e.named }
+		c.lines = append(c.lines, line{tt.label, []cell{{same, isPassed, bound{}}, {same, named, atMostPercent(tt.most)},
+			{marginal, isPassed, bound{}}, {marginal, named, bound{}}}})
 	}
 	return c
 }

@@ -53,6 +53,7 @@ func Judge(p *plan.Plan, doc *result.Document, opt Options) error {
 	c.warnOfTransport()
 	c.warnOfCycle()
 	c.warnOfOrder()
+	c.warnOfSpread()
 	c.nameUnwatched()
 	for i := range doc.Gates {
 		doc.Gates[i].Verdict = worst(&doc.Gates[i])

@@ -1,0 +1,52 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/servegate/pipeline/gates"
+	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/result"
+)
+
+// warnOfSpread adds a warning to the decision for the head whose launches of the head spread most clearly more than the
+// base's. A mean over few launches misses rare slow ones, and a pair does not show on which side they were.
+func (c *collector) warnOfSpread() {
+	var at *result.Decision
+	lowest, most, passed, repeats := 1.0, 0.0, 0, 0
+	c.eachPaired(func(d *result.Decision, m metric.Metric, base, head *result.Cell) {
+		if base == nil || head == nil || d.Verdict != result.Pass && d.Verdict != result.Improvement {
+			return
+		}
+		b, h := valuesOf(m, base, head)
+		ratio, p, ok := gates.SpreadTest(b, h)
+		if !ok {
+			return
+		}
+		passed++
+		if p < lowest {
+			at, lowest, most, repeats = d, p, ratio, len(h)
+		}
+	})
+	if at == nil || lowest*float64(passed) > gates.SpreadLevel {
+		return
+	}
+	at.Warnings = append(at.Warnings, fmt.Sprintf("the launches of the head spread %.2g times as much as the base's. If it is rarely much "+
+		"slower, and in most launches a little faster, %d repeats miss that more often than the error rate says: compare the single launches",
+		most, repeats))
+}
+
+// valuesOf returns the values of both sides of the pairs, on the scale of a metric. It returns none if a value has no logarithm.
+func valuesOf(m metric.Metric, base, head *result.Cell) (b, h []float64) {
+	for _, p := range pairs(m, base, head) {
+		x, y := p.Base, p.Head
+		if m.Scale == metric.Log {
+			if !(x > 0) || !(y > 0) {
+				return nil, nil
+			}
+			x, y = math.Log(x), math.Log(y)
+		}
+		b, h = append(b, x), append(h, y)
+	}
+	return b, h
+}
