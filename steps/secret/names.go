@@ -38,6 +38,10 @@ var endings = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "A
 var publicKeys = []string{"SORT", "PRIMARY", "FOREIGN", "PUBLIC", "CACHE", "PARTITION", "GROUP", "COMMENT", "ROUTING", "LOOKUP",
 	"CONCURRENCY", "BASELINE", "ISSUE", "PROJECT", "REGISTRY", "LAUNCH"}
 
+// modelTokens are words before TOKEN that make it one of a language model.
+var modelTokens = []string{"PAD", "BOS", "EOS", "STOP", "START", "END", "IMAGE", "AUDIO", "VIDEO", "SPECIAL", "MASK", "UNK", "SEP", "CLS",
+	"DECODE", "PREFILL", "PROMPT", "INPUT", "OUTPUT", "FIRST", "PER"}
+
 // qualifiers are last words of a name that denote a property of a secret, not the secret.
 var qualifiers = []string{
 	"FILE", "PATH", "DIR", "DIRECTORY", "FOLDER", "NAME", "TYPE", "KIND", "PROVIDER", "HELPER", "SOCK", "SOCKET", "LENGTH", "LEN",
@@ -93,17 +97,24 @@ func strengthOf(name string) strength {
 func strongest(parts []string) strength {
 	most := none
 	for i, part := range parts {
-		most = max(most, wordStrength(parts, i, strings.TrimRight(part, "0123456789")))
+		most = max(most, wordStrength(parts, i, digitless(part)))
 	}
 	return most
 }
 
+func digitless(word string) string { return strings.TrimRight(word, "0123456789") }
+
 func wordStrength(parts []string, i int, part string) strength {
 	switch {
 	case part == "KEY" || part == "KEYS":
-		if i > 0 && slices.Contains(publicKeys, parts[i-1]) || i == 0 && len(parts) == 1 {
+		switch {
+		case i > 0 && slices.Contains(publicKeys, parts[i-1]):
 			return none
+		case len(parts) == 1:
+			return weak // of a map, or a secret that a step puts out
 		}
+	case part == "TOKEN" && i > 0 && slices.Contains(modelTokens, parts[i-1]):
+		return none
 	case part == "STRING" && i > 0 && (parts[i-1] == "CONNECTION" || parts[i-1] == "CONN"), part == "STR" && i > 0 && parts[i-1] == "CONN":
 		return strong
 	case words[part] == none:

@@ -40,7 +40,7 @@ func harmless(value string, s strength) bool {
 		return true
 	case number.MatchString(value):
 		return s != chosen || len(value) < 8 || strings.ContainsAny(value, ".,+- ")
-	case version.MatchString(value):
+	case version.MatchString(value), reference.MatchString(value):
 		return true
 	case isURL(value), isPath(value, s):
 		return true // secrets in an address are found by Within
@@ -58,7 +58,7 @@ var switches = []string{
 	"required", "optional",
 	"always", "never", "anonymous", "public", "private", "internal", "external", "inherit", "password", "secret", "token", "bearer",
 	"redacted", "(redacted)",
-	"server", "pipeline", "benchmark", "baseline", "regression", "inconclusive", "throughput", "localhost", "production",
+	"server", "pipeline", "performance", "localhost", "production",
 	"staging", "development",
 }
 
@@ -66,6 +66,7 @@ var (
 	number    = lazyregexp.New(`^[-+]?[0-9][0-9., _-]*$`)
 	version   = lazyregexp.New(`^v?[0-9]+(\.[0-9]+)+([-+.][0-9A-Za-z.]+)?$`)
 	lower     = lazyregexp.New(`^[a-z]+$`)
+	reference = lazyregexp.New(`^\$(\{[A-Za-z_][A-Za-z0-9_]*\}|[A-Za-z_][A-Za-z0-9_]*)$`)
 	modelName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+$`)
 	address   = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 )

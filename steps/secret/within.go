@@ -25,8 +25,8 @@ var (
 )
 
 // Within returns the secrets in a text by its form: the password of an address, the keys of a
-// connection string or a query, the part after the scheme of a header, and the fields of a JSON
-// object.
+// connection string or a query, the part after the scheme of a header, the fields of a JSON
+// document, and the lines of headers, YAML and netrc.
 func Within(value string) []string {
 	var out []string
 	for _, re := range []*lazyregexp.Regexp{userinfo, userinfoLoose, driverDSN} {
@@ -34,9 +34,8 @@ func Within(value string) []string {
 			out = append(out, fromUserinfo(m[1])...)
 		}
 	}
-	if m := scheme.FindStringSubmatch(strings.TrimSpace(value)); m != nil {
-		out = append(out, fromHeader(m[1], strings.TrimSpace(m[2]))...)
-	}
+	out = append(out, fromScheme(value)...)
+	out = append(out, inLines(value)...)
 	for _, m := range field.FindAllStringSubmatch(value, -1) {
 		text := strings.Trim(m[2], `"'`)
 		if s := strengthOf(lastWords(m[1])); s > none && !harmless(text, s) {
@@ -46,10 +45,10 @@ func Within(value string) []string {
 			}
 		}
 	}
-	if strings.HasPrefix(strings.TrimSpace(value), "{") {
-		var object map[string]any
-		if json.Unmarshal([]byte(value), &object) == nil {
-			out = append(out, fromObject(object)...)
+	if text := strings.TrimSpace(value); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		var document any
+		if json.Unmarshal([]byte(value), &document) == nil {
+			out = append(out, fromJSON("", document)...)
 		}
 	}
 	return out
@@ -87,9 +86,18 @@ func fromUserinfo(info string) []string {
 	return out
 }
 
-// fromHeader returns the part after the scheme of a header, and the password of a basic one.
+// fromScheme returns the secrets of the value of a header that begins with a scheme.
+func fromScheme(value string) []string {
+	if m := scheme.FindStringSubmatch(strings.TrimSpace(value)); m != nil {
+		return fromHeader(m[1], strings.TrimSpace(m[2]))
+	}
+	return nil
+}
+
+// fromHeader returns the part after the scheme of a header, and the password of a basic one. It returns nothing for
+// prose, such as "Basic comparison" and "token limit of the head".
 func fromHeader(scheme, rest string) []string {
-	if len(rest) < 6 {
+	if len(rest) < 6 || strings.ContainsAny(rest, " \t\n") || lower.MatchString(rest) {
 		return nil
 	}
 	out := []string{rest}
@@ -103,14 +111,19 @@ func fromHeader(scheme, rest string) []string {
 	return out
 }
 
-func fromObject(object map[string]any) []string {
+// fromJSON returns the secrets of a JSON document, in which a value has the name of its field.
+func fromJSON(name string, v any) []string {
 	var out []string
-	for name, v := range object {
-		switch v := v.(type) {
-		case string:
-			out = append(out, Values(name, v)...)
-		case map[string]any:
-			out = append(out, fromObject(v)...)
+	switch v := v.(type) {
+	case string:
+		return Values(name, v)
+	case map[string]any:
+		for name, inner := range v {
+			out = append(out, fromJSON(name, inner)...)
+		}
+	case []any:
+		for _, inner := range v {
+			out = append(out, fromJSON(name, inner)...)
 		}
 	}
 	return out

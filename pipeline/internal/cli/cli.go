@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/servegate/pipeline/gates"
@@ -154,11 +155,13 @@ func Main(args []string, s Streams) int {
 
 // newApp returns an app that masks the environment's secrets in all output. Main adds the secrets of the arguments.
 func newApp(s Streams) *app {
-	redact := event.NewRedactor(secret.FromEnviron(s.Environ()))
+	redact := event.NewRedactor(nil)
 	a := &app{Streams: s, servers: standardServers(), datasets: dataset.All(), arrivals: load.AllArrivals(),
 		connectors: kv.Connectors(), places: allPlaces(), publishers: allPublishers(),
 		formats: reports.AllFormats(), tests: gates.StandardTests(), tools: convert.StandardTools(),
 		redact: redact, verbatim: s.Out}
+	redact.Spare(sync.OnceValue(a.vocabulary))
+	redact.Learn(secret.FromEnviron(s.Environ())...)
 	for _, w := range []*io.Writer{&a.Out, &a.Err, &a.Log} {
 		if *w == nil {
 			continue

@@ -3,8 +3,10 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
@@ -111,10 +113,12 @@ func sources(cfg *lang.Config) map[string]*hcl.File {
 
 func splitVars(texts []string) ([]lang.VarArg, error) {
 	var out []lang.VarArg
-	for _, text := range texts {
+	for i, text := range texts {
 		name, value, ok := strings.Cut(text, "=")
-		if !ok || name == "" {
-			return nil, fmt.Errorf("--var %q is not of the form name=value", text)
+		if !ok || !hclsyntax.ValidIdentifier(name) {
+			// It may be a line of a secret, so it is not quoted.
+			return nil, fmt.Errorf("--var number %d (%d characters) is not of the form name=value; a value of several lines belongs in a "+
+				"--var-file or in PIPELINE_VAR_NAME", i+1, utf8.RuneCountInString(text))
 		}
 		out = append(out, lang.VarArg{Name: name, Text: value, Origin: "--var"})
 	}

@@ -31,13 +31,14 @@ const minSecret = 6
 type Redactor struct {
 	mu      sync.Mutex
 	secrets map[string]bool
+	words   func() map[string]bool
 	set     atomic.Pointer[patterns]
 }
 
 // NewRedactor returns a redactor of tokens and of the secrets with at least 6 bytes.
 func NewRedactor(secrets []string) *Redactor {
 	r := &Redactor{secrets: map[string]bool{}}
-	r.set.Store(newPatterns(nil, true))
+	r.set.Store(newPatterns(nil, true, nil))
 	r.Learn(secrets...)
 	return r
 }
@@ -57,8 +58,23 @@ func (r *Redactor) Learn(secrets ...string) {
 		}
 	}
 	if len(r.secrets) > before {
-		r.set.Store(newPatterns(r.secrets, true))
+		r.set.Store(newPatterns(r.secrets, true, r.ordinary))
 	}
+}
+
+// Spare leaves the words of our own documents as they are, in lower case: a password "improvement" must not make a
+// result unreadable. It must be called before the first Learn. words is called when the first secret is a single word.
+func (r *Redactor) Spare(words func() map[string]bool) { r.words = words }
+
+// ordinary reports whether a secret, or a line of one, is no more than a word of our documents.
+func (r *Redactor) ordinary(text string) bool {
+	word := strings.Trim(text, "\"':,[]{} ")
+	for _, c := range []byte(word) {
+		if c != '_' && c != '-' && (small[c] < 'a' || small[c] > 'z') {
+			return false
+		}
+	}
+	return r.words != nil && word != "" && r.words()[strings.ToLower(word)]
 }
 
 // Bytes returns p with its secrets masked, p itself if it has none.
@@ -143,10 +159,11 @@ func newTexts() texts {
 	return texts{seen: map[string]bool{}, index: map[[indexed]byte][][]byte{}}
 }
 
-func newPatterns(secrets map[string]bool, tokens bool) *patterns {
+// newPatterns returns the patterns of secrets, without those that are ordinary.
+func newPatterns(secrets map[string]bool, tokens bool, ordinary func(string) bool) *patterns {
 	ps := &patterns{tokens: tokens, all: newTexts(), encoded: newTexts()}
 	for secret := range secrets {
-		plain, encoded := forms(secret)
+		plain, encoded := forms(secret, ordinary)
 		for _, form := range plain {
 			ps.add(form)
 		}

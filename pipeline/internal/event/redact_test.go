@@ -299,7 +299,7 @@ func exact(secrets []string) *Redactor {
 	for _, s := range secrets {
 		set[s] = true
 	}
-	r.set.Store(newPatterns(set, false))
+	r.set.Store(newPatterns(set, false, nil))
 	return r
 }
 

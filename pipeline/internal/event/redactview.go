@@ -352,13 +352,13 @@ func (v *view) tidy(how reading) view {
 
 // forms returns the texts that reveal a secret: itself, each of its lines, secrets within it (the
 // password of an address), each also with a space after every character; and each of these encoded.
-// [view] handles escaping.
-func forms(text string) (plain, encoded []string) {
+// Parts that are ordinary are left out. [view] handles escaping.
+func forms(text string, ordinary func(string) bool) (plain, encoded []string) {
 	parts := append(strings.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == '\r' }), text)
 	parts = append(parts, secret.Within(text)...)
 	for _, part := range parts {
 		part = strings.TrimSpace(part)
-		if len(part) < minSecret {
+		if len(part) < minSecret || ordinary != nil && ordinary(part) {
 			continue
 		}
 		plain = append(plain, part, strings.Join(strings.Split(part, ""), " "))

@@ -77,7 +77,7 @@ func TestSievePasses(t *testing.T) {
 			t.Errorf("%d of %d bytes of %s are read in every view", passed, len(text), name)
 		}
 	}
-	if !newPatterns(map[string]bool{"!$%&/()": true}, true).sieve.blind {
+	if !newPatterns(map[string]bool{"!$%&/()": true}, true, nil).sieve.blind {
 		t.Error("a secret without letters and digits cannot be found by them")
 	}
 }

@@ -86,6 +86,34 @@ func namedSecrets(name string, v cty.Value, into map[string]bool) {
 	}
 }
 
+// argumentSecrets collects secrets of arguments that are shown: a key in a command, a password in an address.
+func argumentSecrets(v cty.Value, into map[string]bool) {
+	var texts []string
+	v, _ = v.Unmark()
+	switch {
+	case v.IsNull() || !v.IsKnown():
+		return
+	case v.Type() == cty.String:
+		texts = []string{v.AsString()}
+	case v.CanIterateElements():
+		for it := v.ElementIterator(); it.Next(); {
+			k, e := it.Element()
+			k, _ = k.Unmark()
+			switch e, _ = e.Unmark(); {
+			case e.IsNull() || !e.IsKnown() || e.Type() != cty.String:
+				argumentSecrets(e, into)
+			case k.Type() == cty.String && k.IsKnown():
+				texts = append(texts, k.AsString()+"="+e.AsString())
+			default:
+				texts = append(texts, e.AsString())
+			}
+		}
+	}
+	for _, text := range secret.InArguments(texts) {
+		into[text] = true
+	}
+}
+
 // SecretsOf implements [config.Late].
 func (c *Config) SecretsOf(outputs config.Outputs) []string {
 	before := map[string]bool{}

@@ -35,6 +35,8 @@ func (s *scope) attribute(src *hclsyntax.Attribute, a steps.Attr) (v cty.Value, 
 	if a.Sensitive {
 		secretTexts(v, false, s.eval.secrets)
 		namedSecrets(a.Name, v, s.eval.secrets)
+	} else {
+		argumentSecrets(v, s.eval.secrets)
 	}
 	if !s.eval.keep(src.Expr.Range(), "", v) {
 		return cty.UnknownVal(a.Type), false

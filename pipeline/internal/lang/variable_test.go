@@ -3,6 +3,7 @@ package lang_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -209,6 +210,42 @@ server "vllm" "sut" {
 	for _, e := range cfg.Servers[0].Spec.Env {
 		if e.Secret != (e.Name == "AUTH") {
 			t.Errorf("%s: secret %v", e.Name, e.Secret)
+		}
+	}
+}
+
+// Arguments that are shown can hold secrets, too: keys of commands, passwords of addresses, nested fields.
+func TestSecretsOfArguments(t *testing.T) {
+	path := write(t, `
+variable "plain" {
+  default = "hunter2-hunter2"
+}
+
+server "vllm" "sut" {
+  executable = ["vllm", "--api-key", "first-key-1", "--hf-token=${var.plain}", "sh -c 'API_KEY=third-key-3 run'"]
+  model      = "m"
+  args = {
+    default_headers = ["X-Auth-Token: fourth-key-4"]
+    hf_overrides    = { password = "fifth-key-5", layers = 2 }
+    upstream        = "https://bob:sixth-key-6@h/?token=seventh-key-7"
+    eos_token       = "<|im_end2Xy|>"
+  }
+}
+`)
+	cfg, diags := lang.Load(lang.Options{Paths: []string{path}, Registry: testRegistry(t)})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for _, want := range []string{
+		"first-key-1", "hunter2-hunter2", "third-key-3", "fourth-key-4", "fifth-key-5", "sixth-key-6", "seventh-key-7",
+	} {
+		if !slices.Contains(cfg.Secrets, want) {
+			t.Errorf("secrets %q, want %s among them", cfg.Secrets, want)
+		}
+	}
+	for _, no := range []string{"vllm", "<|im_end2Xy|>", "sut"} {
+		if slices.Contains(cfg.Secrets, no) {
+			t.Errorf("%s is masked", no)
 		}
 	}
 }
