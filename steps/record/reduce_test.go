@@ -89,7 +89,8 @@ func TestReduceLeavesOutWhatIsNotThere(t *testing.T) {
 			[]string{"tpot.mean", "itl.p50", "itl_token.p50"}},
 		{"no usage", []record.Request{noUsage}, []string{"ttft.mean", "request_throughput.mean", "input_throughput.mean"},
 			[]string{"output_throughput.mean", "total_throughput.mean"}},
-		{"closed loop", []record.Request{closed}, []string{"ttft.mean"}, []string{"queue.mean", "ttft_from_schedule.mean", "e2el_from_schedule.p50"}},
+		{"closed loop", []record.Request{closed}, []string{"ttft.mean"}, []string{"queue.mean", "ttft_from_schedule.mean",
+			"e2el_from_schedule.p50"}},
 		{"all failed", []record.Request{failed}, []string{"success.rate", "concurrency.peak"}, []string{"ttft.mean", "request_throughput.mean"}},
 		{"only cancelled", []record.Request{cancelled}, nil, []string{"success.rate", "ttft.mean"}},
 	}
@@ -151,7 +152,8 @@ func TestStats(t *testing.T) {
 // TestFailures: every class is counted, what we cancelled too, and nothing is where none
 // failed.
 func TestFailures(t *testing.T) {
-	run := record.Run{Requests: record.ListOf(record.Request{}, record.Request{Failure: record.FailStatus}, record.Request{Failure: record.FailCancelled},
+	run := record.Run{Requests: record.ListOf(record.Request{}, record.Request{Failure: record.FailStatus},
+		record.Request{Failure: record.FailCancelled},
 		record.Request{Failure: record.FailStatus})}
 	n, classes := record.Failures(run)
 	if n != 3 || len(classes) != 2 || classes[string(record.FailStatus)] != 2 || classes[string(record.FailCancelled)] != 1 {

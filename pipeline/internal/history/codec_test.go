@@ -12,7 +12,8 @@ import (
 // night is the record of a night's session.
 func night(n int, ttft float64) Record {
 	return Record{
-		ID: fmt.Sprintf("run-%03d", n), Kind: Session, Time: time.Date(2026, 8, n, 3, 0, 0, 0, time.UTC), Source: Source{Commit: "c", Branch: "main"},
+		ID: fmt.Sprintf("run-%03d", n), Kind: Session, Time: time.Date(2026, 8, n, 3, 0, 0, 0, time.UTC), Source: Source{Commit: "c",
+			Branch: "main"},
 		Cells: []Cell{{Benchmark: "benchmark.b", Hash: "h", Label: "rate=4", Metrics: map[string]float64{"ttft.p50": ttft}}},
 	}
 }

@@ -231,7 +231,8 @@ func TestWindow(t *testing.T) {
 	change(6, func(*history.Record) {})
 	h.Records = append(h.Records, history.Record{ID: "d", Kind: history.Drop, Time: start, Annotation: &history.Annotation{Run: "run-106",
 		Reason: "someone else used the GPU", Author: "a"}})
-	q := history.Query{Cell: "h", Metric: "ttft.p50", Branch: "main", Machine: machine, Model: "m", Sessions: 10, Now: start.Add(1000 * time.Hour)}
+	q := history.Query{Cell: "h", Metric: "ttft.p50", Branch: "main", Machine: machine, Model: "m", Sessions: 10,
+		Now: start.Add(1000 * time.Hour)}
 	w := h.Window(q)
 	if len(w.Points) != 10 || w.Points[9].ID != "run-013" {
 		t.Errorf("%d points, the last %+v", len(w.Points), w.Points[len(w.Points)-1])
