@@ -1,4 +1,4 @@
-package simulate
+package simulate_test
 
 import (
 	"os"
@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/model/modeltest"
 )
 
 // figures of one block of the published benchmark, in milliseconds.
@@ -84,11 +86,7 @@ func replayA10(t *testing.T, b publishedBlock) figures {
 	if b.chunked {
 		args = append(args, "--enable-chunked-prefill")
 	}
-	l, err := Simulator{}.launch(args, Settings{Version: "0.6.4.post1", Profile: "a10"}, func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := l.config
+	cfg := configOf(t, simulate.Settings{Version: "0.6.4.post1", Profile: "a10"}, args...)
 	cfg.Noise = model.Noise{}
 	var arrivals []model.Arrival
 	var at time.Duration
@@ -98,7 +96,7 @@ func replayA10(t *testing.T, b publishedBlock) figures {
 		// The published durations exceed the schedule's by 1.8 ms a request: the old client slept after each.
 		at += time.Duration(gap/b.rate*float64(time.Second)) + 1800*time.Microsecond
 	}
-	timelines, err := Model{Config: cfg}.Replay(arrivals, 1)
+	timelines, err := modeltest.Model{Config: cfg}.Replay(arrivals, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/model/modeltest"
 )
 
 // TestDriverKeepsModelTime: served live, a request gets its tokens at the same model
@@ -36,7 +37,7 @@ func TestDriverKeepsModelTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Model{Config: server.Config()}.Replay([]model.Arrival{{Input: input, Output: output, Prompt: prompt}}, seed)
+	want, err := modeltest.Model{Config: server.Config()}.Replay([]model.Arrival{{Input: input, Output: output, Prompt: prompt}}, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,11 @@ func TestDriverKeepsModelTime(t *testing.T) {
 
 // TestKVThatMissesItsStepIsLate: KV that a step has begun without did not keep the model's time.
 func TestKVThatMissesItsStepIsLate(t *testing.T) {
-	d, err := newDriver(testConfig(t), 1, &clock.Free{}, Failures{}, nil, nil)
+	server, err := NewServer([]string{"vllm", "serve", "m"}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := newDriver(server.Config(), 1, &clock.Free{}, Failures{}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package simulate
+package simulate_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/model/modeltest"
 	"github.com/servegate/pipeline/steps/traffic"
 )
 
@@ -39,10 +40,11 @@ func TestWays(t *testing.T) {
 		{"delivered", model.Delivered, false}, {"stored", model.Stored, false}, {"computed", model.Computed, false},
 	} {
 		f := fleetOf(t, tt.way, tt.concurrent)
-		served, err := serve(t.Context(), f, model.Traffic{Plan: traffic.Plan{Times: []time.Duration{0}}, Request: func(int) (model.Arrival,
-			error) {
-			return model.Arrival{Input: input, Output: 4}, nil
-		}})
+		served, err := modeltest.Serve(t.Context(), f, model.Traffic{Plan: traffic.Plan{Times: []time.Duration{0}},
+			Request: func(int) (model.Arrival,
+				error) {
+				return model.Arrival{Input: input, Output: 4}, nil
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +75,7 @@ func TestWays(t *testing.T) {
 func TestFleetEnds(t *testing.T) {
 	f := fleetOf(t, model.Fetched, false)
 	inputs := []int{4096, 9000, 512}
-	served, err := serve(t.Context(), f, model.Traffic{
+	served, err := modeltest.Serve(t.Context(), f, model.Traffic{
 		Plan: traffic.Plan{Times: []time.Duration{0, 0, time.Second}}, Timeout: 100 * time.Millisecond,
 		Request: func(i int) (model.Arrival, error) { return model.Arrival{Input: inputs[i], Output: 2}, nil },
 	})
@@ -93,10 +95,11 @@ func TestFleetEnds(t *testing.T) {
 		t.Errorf("the clock stands at %v: timeouts that nobody waits for took time", end)
 	}
 	unmade := errors.New("not made")
-	if _, err := serve(t.Context(), f, model.Traffic{Plan: traffic.Plan{Times: []time.Duration{0}}, Request: func(int) (model.Arrival,
-		error) {
-		return model.Arrival{}, unmade
-	}}); !errors.Is(err, unmade) {
+	if _, err := modeltest.Serve(t.Context(), f, model.Traffic{Plan: traffic.Plan{Times: []time.Duration{0}},
+		Request: func(int) (model.Arrival,
+			error) {
+			return model.Arrival{}, unmade
+		}}); !errors.Is(err, unmade) {
 		t.Errorf("a request that cannot be made: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -53,6 +54,25 @@ func TestLlamaRefuses(t *testing.T) {
 	}
 }
 
+// fetch sends a request and returns the status and the body of the answer.
+func fetch(t *testing.T, ts *httptest.Server, method, path, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, ts.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := ts.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
 func TestLlamaRoutes(t *testing.T) {
 	l, err := llamaLaunch(t, "-m", "m.gguf", "-c", "4096", "-np", "2", "--alias", "tiny", "--metrics")
 	if err != nil {
@@ -72,11 +92,11 @@ func TestLlamaRoutes(t *testing.T) {
 		{http.MethodGet, "/metrics", "", "llamacpp:requests_processing{} 0"},
 		{http.MethodPost, "/tokenize", `{"prompt":"a b"}`, `"tokens":[]`},
 	} {
-		if status, body := request(t, ts, tt.method, tt.path, tt.body); status != http.StatusOK || !strings.Contains(body, tt.want) {
+		if status, body := fetch(t, ts, tt.method, tt.path, tt.body); status != http.StatusOK || !strings.Contains(body, tt.want) {
 			t.Errorf("%s: status %d: %s", tt.path, status, body)
 		}
 	}
-	if _, body := request(t, ts, http.MethodPost, "/tokenize", `{"content":"a b"}`); strings.Contains(body, "[]") {
+	if _, body := fetch(t, ts, http.MethodPost, "/tokenize", `{"content":"a b"}`); strings.Contains(body, "[]") {
 		t.Errorf("no tokens: %s", body)
 	}
 }

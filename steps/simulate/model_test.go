@@ -1,4 +1,4 @@
-package simulate
+package simulate_test
 
 import (
 	"bytes"
@@ -8,21 +8,28 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/internal/golden"
+	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/model/modeltest"
 )
 
-func testConfig(tb testing.TB, args ...string) model.Config {
+// configOf returns the model that a command line configures.
+func configOf(tb testing.TB, s simulate.Settings, argv ...string) model.Config {
 	tb.Helper()
-	l, err := Simulator{}.launch(append([]string{"vllm", "serve", "m"}, args...), Settings{Version: "0.11.0"},
-		func(string) string { return "" })
+	server, err := simulate.NewServer(argv, simulate.Options{Settings: s})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return l.config
+	return server.Config()
+}
+
+func testConfig(tb testing.TB) model.Config {
+	tb.Helper()
+	return configOf(tb, simulate.Settings{Version: "0.11.0"}, "vllm", "serve", "m")
 }
 
 func TestReplayIsDeterministic(t *testing.T) {
-	m := Model{Config: testConfig(t)}
+	m := modeltest.Model{Config: testConfig(t)}
 	arrivals := uniformArrivals(40, 256, 16, 20*time.Millisecond)
 	a, err := m.Replay(arrivals, 3)
 	if err != nil {
@@ -47,7 +54,7 @@ func uniformArrivals(n, input, output int, gap time.Duration) []model.Arrival {
 }
 
 func TestFastProfileIsFast(t *testing.T) {
-	timelines, err := Model{Config: testConfig(t)}.Replay(uniformArrivals(1, 256, 16, 0), 1)
+	timelines, err := modeltest.Model{Config: testConfig(t)}.Replay(uniformArrivals(1, 256, 16, 0), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +67,9 @@ func TestSlowdownIsPlanted(t *testing.T) {
 	c := testConfig(t)
 	c.Noise = model.Noise{}
 	arrivals := uniformArrivals(1, 256, 64, 0)
-	base, _ := Model{Config: c}.Replay(arrivals, 1)
+	base, _ := modeltest.Model{Config: c}.Replay(arrivals, 1)
 	c.Noise.Slowdown = 1.05
-	slow, _ := Model{Config: c}.Replay(arrivals, 1)
+	slow, _ := modeltest.Model{Config: c}.Replay(arrivals, 1)
 	gen := func(tl model.Timeline) float64 { return float64(tl.Tokens[63] - tl.Tokens[0]) }
 	if r := gen(slow[0]) / gen(base[0]); r < 1.0499 || r > 1.0501 {
 		t.Errorf("a slow-down of 1.05 makes decoding ×%.5f", r)
@@ -74,7 +81,7 @@ func TestPrefixCacheShortensPrefill(t *testing.T) {
 	prompt := model.Encode("all men are created equal and endowed with certain unalienable rights among them life and liberty")
 	arrivals := []model.Arrival{{Input: len(prompt), Output: 1, Prompt: prompt}, {At: time.Second, Input: len(prompt),
 		Output: 1, Prompt: prompt}}
-	timelines, err := Model{Config: c}.Replay(arrivals, 1)
+	timelines, err := modeltest.Model{Config: c}.Replay(arrivals, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,13 +100,10 @@ func TestGoldenTimeline(t *testing.T) {
 		if chunked {
 			args = append(args, "--enable-chunked-prefill")
 		}
-		l, err := Simulator{}.launch(args, Settings{Version: "0.6.4"}, func(string) string { return "" })
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := l.config
+		c := configOf(t, simulate.Settings{Version: "0.6.4"}, args...)
 		c.Noise = model.Noise{}
-		timelines, err := Model{Config: c}.Replay([]model.Arrival{{Input: 64, Output: 8}, {At: 8 * time.Millisecond, Input: 1200, Output: 3}}, 1)
+		timelines, err := modeltest.Model{Config: c}.Replay([]model.Arrival{{Input: 64, Output: 8}, {At: 8 * time.Millisecond, Input: 1200,
+			Output: 3}}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,13 +132,13 @@ func TestRefusedConfigs(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if _, err := (Model{Config: good}).Replay([]model.Arrival{{Input: good.MaxModelLen, Output: 1}}, 1); err == nil {
+	if _, err := (modeltest.Model{Config: good}).Replay([]model.Arrival{{Input: good.MaxModelLen, Output: 1}}, 1); err == nil {
 		t.Error("a request beyond the maximum length was accepted")
 	}
 }
 
 func BenchmarkReplay(b *testing.B) {
-	m := Model{Config: testConfig(b)}
+	m := modeltest.Model{Config: testConfig(b)}
 	arrivals := uniformArrivals(1000, 256, 200, 10*time.Millisecond)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -1,4 +1,4 @@
-package simulate
+package simulate_test
 
 import (
 	"bytes"
@@ -6,18 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
-
-// launched resolves a command line on a profile.
-func launched(t *testing.T, s Settings, argv ...string) *launch {
-	t.Helper()
-	l, err := Simulator{}.launch(argv, s, func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
 
 func TestWeightFormats(t *testing.T) {
 	for argv, want := range map[string]struct {
@@ -36,13 +27,13 @@ func TestWeightFormats(t *testing.T) {
 		"openai/gpt-oss-120b":                    {65.3, 0},
 		"nvidia/Llama-3.3-70B-Instruct-FP4":      {43.2, 4},
 	} {
-		l := launched(t, Settings{Version: "0.11.0", Profile: "b200"}, append([]string{"vllm", "serve"}, strings.Fields(argv)...)...)
-		if m := l.config.Shape; math.Abs(m.WeightBytes/1e9/want.gigabytes-1) > 0.02 || m.ProductBits != want.products {
+		c := configOf(t, simulate.Settings{Version: "0.11.0", Profile: "b200"}, append([]string{"vllm", "serve"}, strings.Fields(argv)...)...)
+		if m := c.Shape; math.Abs(m.WeightBytes/1e9/want.gigabytes-1) > 0.02 || m.ProductBits != want.products {
 			t.Errorf("%s: %.1f GB multiplied in %d bits, want %.1f in %d", argv, m.WeightBytes/1e9, m.ProductBits, want.gigabytes, want.products)
 		}
 	}
-	full := launched(t, Settings{Profile: "h100"}, "vllm", "serve", "Qwen/Qwen3-8B").config
-	half := launched(t, Settings{Profile: "h100"}, "vllm", "serve", "Qwen/Qwen3-8B", "--kv-cache-dtype", "fp8").config
+	full := configOf(t, simulate.Settings{Profile: "h100"}, "vllm", "serve", "Qwen/Qwen3-8B")
+	half := configOf(t, simulate.Settings{Profile: "h100"}, "vllm", "serve", "Qwen/Qwen3-8B", "--kv-cache-dtype", "fp8")
 	if r := float64(half.KVTokens()) / float64(full.KVTokens()); math.Abs(r-2) > 0.01 {
 		t.Errorf("KV in 8 bits holds %.2f times as many tokens", r)
 	}
@@ -64,16 +55,16 @@ func TestModelThatDoesNotFit(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		env := func(name string) string {
-			if name == SettingsEnv {
+			if name == simulate.SettingsEnv {
 				return `{"profile": "h100"}`
 			}
 			return ""
 		}
-		_, err := Simulator{}.StartVirtual(strings.Fields(argv), env, &log)
+		_, err := simulate.Simulator{}.StartVirtual(strings.Fields(argv), env, &log)
 		if (err != nil) != (want != "") || !strings.Contains(log.String(), want) {
 			t.Errorf("%s: %v, want %q in\n%s", argv, err, want, log.String())
 		}
-		seen, err := Simulator{}.Inspect(strings.Fields(argv), Settings{Profile: "h100"})
+		seen, err := simulate.Simulator{}.Inspect(strings.Fields(argv), simulate.Settings{Profile: "h100"})
 		if err != nil || (seen.Refused != nil) != (want != "") || !seen.Modelled {
 			t.Errorf("%s: inspected as %+v, %v", argv, seen, err)
 		}
@@ -82,26 +73,23 @@ func TestModelThatDoesNotFit(t *testing.T) {
 
 // TestSizeThatIsNotKnown: the report says so, and arguments can state the size.
 func TestSizeThatIsNotKnown(t *testing.T) {
-	say := func(s Settings, model string) (string, bool) {
-		l := launched(t, s, "vllm", "serve", model)
-		return l.size(), l.config.Shape.Sized()
-	}
 	for _, tt := range []struct {
-		settings Settings
+		settings simulate.Settings
 		model    string
 		want     string
 		sized    bool
 	}{
-		{Settings{Profile: "h100"}, "my/own", "the size of my/own is not known", false},
-		{Settings{Profile: "fast"}, "Qwen/Qwen3-32B", "is not modelled: the profile \"fast\"", false},
-		{Settings{Profile: "h100"}, "Qwen/Qwen3-8B", "the table of known models", true},
-		{Settings{Profile: "h100", Model: &model.ModelSize{Parameters: 8e9}}, "my/own",
+		{simulate.Settings{Profile: "h100"}, "my/own", "the size of my/own is not known", false},
+		{simulate.Settings{Profile: "fast"}, "Qwen/Qwen3-32B", "is not modelled: the profile \"fast\"", false},
+		{simulate.Settings{Profile: "h100"}, "Qwen/Qwen3-8B", "the table of known models", true},
+		{simulate.Settings{Profile: "h100", Model: &model.ModelSize{Parameters: 8e9}}, "my/own",
 			"the simulate block: 8 billion active parameters, 16.0 GB", true},
-		{Settings{Profile: "fast", Model: &model.ModelSize{Parameters: 3e9, WeightBits: 8}}, "my/own",
+		{simulate.Settings{Profile: "fast", Model: &model.ModelSize{Parameters: 3e9, WeightBits: 8}}, "my/own",
 			"the simulate block: 3 billion active parameters, 3.0 GB", true},
 	} {
-		if text, sized := say(tt.settings, tt.model); !strings.Contains(text, tt.want) || sized != tt.sized {
-			t.Errorf("%+v %s: %v %q, want %q", tt.settings, tt.model, sized, text, tt.want)
+		got, err := simulate.Simulator{}.Inspect([]string{"vllm", "serve", tt.model}, tt.settings)
+		if err != nil || !strings.Contains(got.Size, tt.want) || got.Modelled != tt.sized {
+			t.Errorf("%+v %s: %+v, %v, want %q", tt.settings, tt.model, got, err, tt.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package simulate
+package simulate_test
 
 import (
 	"slices"
@@ -6,26 +6,20 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps/kv"
+	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/model/modeltest"
 	"github.com/servegate/pipeline/steps/simulate/transfer"
 )
 
 func pairConfig(t *testing.T, version string, flags ...string) model.Config {
 	t.Helper()
-	s, err := NewServer(append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--max-model-len", "8192"}, flags...),
-		Options{Settings: Settings{Version: version}})
+	s, err := simulate.NewServer(append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct", "--max-model-len", "8192"}, flags...),
+		simulate.Options{Settings: simulate.Settings{Version: version}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s.Config()
-}
-
-func evenArrivals(n, input, output int, gap time.Duration) []model.Arrival {
-	arrivals := make([]model.Arrival, n)
-	for i := range arrivals {
-		arrivals[i] = model.Arrival{At: time.Duration(i) * gap, Input: input, Output: output}
-	}
-	return arrivals
 }
 
 // TestPairOverLinks: the faster the link the earlier the first token, with either
@@ -38,13 +32,13 @@ func TestPairOverLinks(t *testing.T) {
 	net := profile.Net
 	links := []model.Link{net.NVLink, transfer.LinkOver(net, kv.RDMA, 2), transfer.LinkOver(net, kv.RDMA, 1), net.TCP}
 	for _, blocking := range []bool{false, true} {
-		arrivals := evenArrivals(200, 1024, 32, 55*time.Millisecond)
+		arrivals := uniformArrivals(200, 1024, 32, 55*time.Millisecond)
 		c := pairConfig(t, "0.6.4")
 		decode := c
 		decode.BlockingTransfer = blocking
 		var last time.Duration
 		for i, l := range links {
-			timelines, err := Pair{Prefill: c, Decode: decode, Link: l}.Replay(arrivals, 7)
+			timelines, err := modeltest.Pair{Prefill: c, Decode: decode, Link: l}.Replay(arrivals, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +58,7 @@ func TestPairOverLinks(t *testing.T) {
 			if blocking || i > 0 {
 				continue
 			}
-			alone, err := Model{Config: c}.Replay(arrivals, 7)
+			alone, err := modeltest.Model{Config: c}.Replay(arrivals, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,13 +73,13 @@ func TestPairRefusals(t *testing.T) {
 	c := pairConfig(t, "0.33.0")
 	bad := c
 	bad.BlockSize = 0
-	if _, err := (Pair{Prefill: bad, Decode: c}).Replay(nil, 1); err == nil {
+	if _, err := (modeltest.Pair{Prefill: bad, Decode: c}).Replay(nil, 1); err == nil {
 		t.Error("a prefill server without blocks is accepted")
 	}
-	if _, err := (Pair{Prefill: c, Decode: bad}).Replay(nil, 1); err == nil {
+	if _, err := (modeltest.Pair{Prefill: c, Decode: bad}).Replay(nil, 1); err == nil {
 		t.Error("a decode server without blocks is accepted")
 	}
-	if _, err := (Pair{Prefill: c, Decode: c, Link: model.Link{Bandwidth: 1}}).Replay(evenArrivals(1, 8192, 1, 0), 1); err == nil {
+	if _, err := (modeltest.Pair{Prefill: c, Decode: c, Link: model.Link{Bandwidth: 1}}).Replay(uniformArrivals(1, 8192, 1, 0), 1); err == nil {
 		t.Error("a prompt that leaves no room for a token is accepted")
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/servegate/pipeline/steps/simulate/clock"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/model/modeltest"
 	"github.com/servegate/pipeline/steps/simulate/transfer"
 	"github.com/servegate/pipeline/steps/stamp"
 )
@@ -48,7 +49,7 @@ func runPairInTime(t *testing.T, c pairCase, gap time.Duration) (want, got []tim
 	clock := clock.NewWall(0.2) // five times slower than real servers, so that there is time to wait for messages
 	prefill := startInTime(t, c.p, clock, seed)
 	decode := startInTime(t, c.d, clock, seed+1)
-	pair := Pair{Prefill: prefill.server.Config(), Decode: decode.server.Config(), Link: transfer.LinkOf(decode.server.launch.kv,
+	pair := modeltest.Pair{Prefill: prefill.server.Config(), Decode: decode.server.Config(), Link: transfer.LinkOf(decode.server.launch.kv,
 		decode.server.Config().Profile.Net), Hop: prefill.server.Config().Profile.Hop}
 
 	var arrivals []model.Arrival

@@ -1,11 +1,13 @@
-package simulate
+package simulate_test
 
 import (
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/servegate/pipeline/steps/simulate/model"
+	"github.com/servegate/pipeline/steps/simulate/model/modeltest"
 )
 
 // publishedRun is a row of testdata/published.csv.
@@ -40,17 +42,14 @@ func readPublishedRuns(t *testing.T) []publishedRun {
 // time.
 func (r *publishedRun) simulate(t *testing.T) {
 	t.Helper()
-	l, err := Simulator{}.launch(append([]string{"vllm", "serve"}, strings.Fields(r.flags)...),
-		Settings{Version: "0.11.0", Profile: r.profile}, func(string) string { return "" })
-	if err != nil {
-		t.Fatalf("%s: %v", r.flags, err)
-	}
-	l.config.Noise = model.Noise{}
+	config := configOf(t, simulate.Settings{Version: "0.11.0", Profile: r.profile}, append([]string{"vllm", "serve"},
+		strings.Fields(r.flags)...)...)
+	config.Noise = model.Noise{}
 	n := r.requests
 	if r.concurrency > 0 {
 		n = r.concurrency
 	}
-	timelines, err := Model{Config: l.config}.Replay(uniformArrivals(n, r.input, r.output, 0), 1)
+	timelines, err := modeltest.Model{Config: config}.Replay(uniformArrivals(n, r.input, r.output, 0), 1)
 	if err != nil {
 		t.Fatalf("%s on %s: %v", r.flags, r.profile, err)
 	}

@@ -1,15 +1,18 @@
-package simulate
+package simulate_test
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/servegate/pipeline/steps/simulate/model"
-	"github.com/servegate/pipeline/steps/simulate/transfer"
+	"github.com/servegate/pipeline/steps/simulate/model/modeltest"
 )
 
 // seedCell is one published block: a backend under a workload, with its figures in milliseconds.
@@ -39,14 +42,19 @@ func readSeed000(t *testing.T) []seedCell {
 }
 
 // seedServer is a server of the benchmark, from its own command line.
-func seedServer(t *testing.T, env map[string]string, flags ...string) *launch {
+func seedServer(t *testing.T, env map[string]string, flags ...string) model.Node {
 	t.Helper()
 	argv := append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4", "--max-model-len", "10000"}, flags...)
-	l, err := Simulator{}.launch(argv, Settings{Version: "0.6.4.post1", Profile: "a10"}, func(k string) string { return env[k] })
+	v, err := simulate.Simulator{}.StartVirtual(argv, func(k string) string {
+		if k == simulate.SettingsEnv {
+			return `{"version":"0.6.4.post1","profile":"a10"}`
+		}
+		return env[k]
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l
+	return v.Node
 }
 
 // seedBackend replays arrivals on one of the five backends.
@@ -55,20 +63,22 @@ type seedBackend func([]model.Arrival, uint64) ([]model.Timeline, error)
 func seedBackends(t *testing.T) map[string]seedBackend {
 	t.Helper()
 	all := map[string]seedBackend{
-		"whole":   Model{Config: seedServer(t, nil).config}.Replay,
-		"chunked": Model{Config: seedServer(t, nil, "--enable-chunked-prefill").config}.Replay,
+		"whole":   modeltest.Model{Config: seedServer(t, nil).Config}.Replay,
+		"chunked": modeltest.Model{Config: seedServer(t, nil, "--enable-chunked-prefill").Config}.Replay,
 	}
 	for name, protocol := range map[string]string{
 		"rdma": `"protocol":"rdma","device_name":"erdma_0"`, "rdma2": `"protocol":"rdma","device_name":"erdma_0,erdma_1"`,
 		"tcp": `"protocol":"tcp","device_name":""`,
 	} {
-		path := writeTemp(t, "mooncake.json",
-			`{"prefill_url":"10.0.0.1:13003","decode_url":"10.0.0.2:13003","metadata_server":"10.0.0.1:2379",`+protocol+`}`)
+		path := filepath.Join(t.TempDir(), "mooncake.json")
+		text := `{"prefill_url":"10.0.0.1:13003","decode_url":"10.0.0.2:13003","metadata_server":"10.0.0.1:2379",` + protocol + `}`
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		env := map[string]string{"MOONCAKE_CONFIG_PATH": path}
-		prefill := seedServer(t, env, kvFlag("MooncakeConnector", "producer", `,"kv_rank":0,"kv_parallel_size":2,"kv_buffer_size":2e9`)...)
-		decode := seedServer(t, env, kvFlag("MooncakeConnector", "consumer", `,"kv_rank":1,"kv_parallel_size":2,"kv_buffer_size":2e9`)...)
-		p := Pair{Prefill: prefill.config, Decode: decode.config, Link: transfer.LinkOf(decode.kv, decode.config.Profile.Net),
-			Hop: decode.config.Profile.Hop}
+		prefill := seedServer(t, env, transferTo("MooncakeConnector", "producer", `,"kv_rank":0,"kv_parallel_size":2,"kv_buffer_size":2e9`)...)
+		decode := seedServer(t, env, transferTo("MooncakeConnector", "consumer", `,"kv_rank":1,"kv_parallel_size":2,"kv_buffer_size":2e9`)...)
+		p := modeltest.Pair{Prefill: prefill.Config, Decode: decode.Config, Link: decode.Transfer.Link, Hop: decode.Config.Profile.Hop}
 		all[name] = p.Replay
 	}
 	return all

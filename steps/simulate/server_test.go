@@ -1,4 +1,4 @@
-package simulate
+package simulate_test
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/servegate/pipeline/steps/simulate/model"
 	"go.uber.org/goleak"
 )
@@ -25,12 +26,14 @@ func TestMain(m *testing.M) {
 }
 
 // fastSettings run the model far faster than the wall, so that no test waits for it.
-func fastSettings(version string) Settings { return Settings{Version: version, TimeScale: 1000} }
+func fastSettings(version string) simulate.Settings {
+	return simulate.Settings{Version: version, TimeScale: 1000}
+}
 
 // startServer runs a simulated server behind httptest until the test ends.
-func startServer(t *testing.T, s Settings, env map[string]string, argv ...string) *httptest.Server {
+func startServer(t *testing.T, s simulate.Settings, env map[string]string, argv ...string) *httptest.Server {
 	t.Helper()
-	server, err := NewServer(argv, Options{Settings: s, Env: func(k string) string { return env[k] }})
+	server, err := simulate.NewServer(argv, simulate.Options{Settings: s, Env: func(k string) string { return env[k] }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +108,22 @@ func sse(t *testing.T, text string) []string {
 	return out
 }
 
+// openAIAnswer is an answer of /v1/completions or /v1/chat/completions, or an event of it.
+type openAIAnswer struct {
+	Choices []struct {
+		Text  string
+		Delta struct {
+			Role    string
+			Content *string
+		}
+		FinishReason *string `json:"finish_reason"`
+	}
+	Usage *struct {
+		PromptTokens     int `json:"prompt_tokens"`
+		CompletionTokens int `json:"completion_tokens"`
+	}
+}
+
 func TestCompletionsStream(t *testing.T) {
 	ts := vllmServer(t)
 	_, text := request(t, ts, "POST", "/v1/completions",
@@ -114,7 +133,7 @@ func TestCompletionsStream(t *testing.T) {
 		t.Fatalf("%d events, want 5 tokens, usage and [DONE]: %q", len(events), events)
 	}
 	for i, data := range events[:5] {
-		c := decode[completionChunk](t, data)
+		c := decode[openAIAnswer](t, data)
 		if c.Usage == nil || c.Usage.CompletionTokens != i+1 || c.Usage.PromptTokens != 3 || c.Choices[0].Text == "" {
 			t.Errorf("event %d: %s", i, data)
 		}
@@ -122,7 +141,7 @@ func TestCompletionsStream(t *testing.T) {
 			t.Errorf("event %d: finish reason in %s", i, data)
 		}
 	}
-	if c := decode[completionChunk](t, events[5]); len(c.Choices) != 0 || c.Usage.CompletionTokens != 5 ||
+	if c := decode[openAIAnswer](t, events[5]); len(c.Choices) != 0 || c.Usage.CompletionTokens != 5 ||
 		!strings.Contains(events[5], `"choices":[]`) {
 		t.Errorf("usage event: %s", events[5])
 	}
@@ -136,12 +155,12 @@ func TestChatStream(t *testing.T) {
 	if len(events) != 5 {
 		t.Fatalf("want role, 3 tokens, [DONE]: %q", events)
 	}
-	first := decode[chatChunk](t, events[0])
+	first := decode[openAIAnswer](t, events[0])
 	if d := first.Choices[0].Delta; d.Role != "assistant" || d.Content == nil || *d.Content != "" {
 		t.Errorf("first event: %s", events[0])
 	}
 	for _, data := range events[1:4] {
-		if d := decode[chatChunk](t, data).Choices[0].Delta; d.Role != "" || d.Content == nil || *d.Content == "" {
+		if d := decode[openAIAnswer](t, data).Choices[0].Delta; d.Role != "" || d.Content == nil || *d.Content == "" {
 			t.Errorf("token event: %s", data)
 		}
 	}
@@ -150,14 +169,14 @@ func TestChatStream(t *testing.T) {
 func TestCompletionsWhole(t *testing.T) {
 	ts := vllmServer(t)
 	_, a := request(t, ts, "POST", "/v1/completions", `{"prompt":"shall i compare thee","max_tokens":400,"min_tokens":0}`)
-	c := decode[completionChunk](t, a)
+	c := decode[openAIAnswer](t, a)
 	natural, _ := model.Answer(model.Encode("shall i compare thee"), 1000, 0, false)
 	if *c.Choices[0].FinishReason != "stop" || c.Usage.CompletionTokens != natural {
 		t.Errorf("an answer without ignore_eos ends after %d tokens (%s), want %d (stop)", c.Usage.CompletionTokens,
 			*c.Choices[0].FinishReason, natural)
 	}
 	_, b := request(t, ts, "POST", "/v1/completions", `{"prompt":"shall i compare thee","max_tokens":400}`)
-	if decode[completionChunk](t, b).Choices[0].Text != c.Choices[0].Text {
+	if decode[openAIAnswer](t, b).Choices[0].Text != c.Choices[0].Text {
 		t.Error("the same prompt gave another answer")
 	}
 }
@@ -178,13 +197,18 @@ func TestErrors(t *testing.T) {
 		{`{`, "not valid JSON", 400},
 	} {
 		status, text := request(t, ts, "POST", "/v1/completions", c.body)
-		e := decode[struct{ Error nestedError }](t, text).Error
+		e := decode[struct {
+			Error struct {
+				Message string
+				Code    int
+			}
+		}](t, text).Error
 		if status != c.status || e.Code != c.status || !strings.Contains(e.Message, c.message) {
 			t.Errorf("%s: %d %s, want %d %q", c.body, status, text, c.status, c.message)
 		}
 	}
 	old := startServer(t, fastSettings("0.9.2"), nil, "vllm", "serve", "m")
-	if _, text := request(t, old, "POST", "/v1/completions", `{"model":"other"}`); decode[flatError](t, text).Object != "error" {
+	if _, text := request(t, old, "POST", "/v1/completions", `{"model":"other"}`); decode[struct{ Object string }](t, text).Object != "error" {
 		t.Errorf("vLLM 0.9.2 prints errors flat, got %s", text)
 	}
 }
@@ -284,12 +308,24 @@ func TestSGLangGenerate(t *testing.T) {
 	}
 	before := ""
 	for i, data := range events[:4] {
-		b := decode[generateBody](t, data)
+		b := decode[struct {
+			Text      string
+			OutputIDs []int `json:"output_ids"`
+			Meta      struct {
+				PromptTokens     int `json:"prompt_tokens"`
+				CompletionTokens int `json:"completion_tokens"`
+				FinishReason     *struct {
+					Type   string
+					Length int
+				} `json:"finish_reason"`
+			} `json:"meta_info"`
+		}](t, data)
 		if !strings.HasPrefix(b.Text, before) || len(b.Text) <= len(before) || b.Meta.CompletionTokens != i+1 || len(b.OutputIDs) != i+1 ||
 			b.Meta.PromptTokens != 3 {
 			t.Errorf("event %d: %s", i, data)
 		}
-		if last := b.Meta.FinishReason != nil; last != (i == 3) || last && *b.Meta.FinishReason != (finishReason{"length", 4}) {
+		if last := b.Meta.FinishReason != nil; last != (i == 3) || last && (b.Meta.FinishReason.Type != "length" ||
+			b.Meta.FinishReason.Length != 4) {
 			t.Errorf("event %d: finish reason in %s", i, data)
 		}
 		before = b.Text

@@ -45,7 +45,7 @@ func TestToyEngine(t *testing.T) {
 	s := newServer(l, Options{Env: func(string) string { return "" }})
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
-	if status, body := request(t, ts, http.MethodGet, "/toy", ""); status != http.StatusOK || body != "m" {
+	if status, body := fetch(t, ts, http.MethodGet, "/toy", ""); status != http.StatusOK || body != "m" {
 		t.Errorf("status %d: %s", status, body)
 	}
 	if _, err := (Simulator{}).StartVirtual(argv, nil, io.Discard); err == nil {

@@ -68,7 +68,7 @@ func TestTRTLLMRoutes(t *testing.T) {
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
 	for path, want := range map[string]string{"/health": "", "/version": `"1.2.0"`, "/prometheus/metrics": "trtllm_generation_tokens_total"} {
-		if status, body := request(t, ts, http.MethodGet, path, ""); status != http.StatusOK || !strings.Contains(body, want) {
+		if status, body := fetch(t, ts, http.MethodGet, path, ""); status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: status %d: %s", path, status, body)
 		}
 	}

@@ -1,13 +1,20 @@
-package simulate
+package simulate_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/simulate"
 	"github.com/servegate/pipeline/steps/simulate/model"
 )
+
+// transferTo returns the flag of a connector.
+func transferTo(connector, role, more string) []string {
+	return []string{"--kv-transfer-config", fmt.Sprintf(`{"kv_connector":%q,"kv_role":"kv_%s"%s}`, connector, role, more)}
+}
 
 // TestStartVirtual: a command line becomes a part of a fleet, with the log and the end of
 // the process that it would start.
@@ -21,25 +28,25 @@ func TestStartVirtual(t *testing.T) {
 		log            string
 	}{
 		{name: "alone", log: "Application startup complete."},
-		{name: "NIXL", flags: kvFlag("NixlConnector", "both", ""), way: model.Fetched},
-		{name: "P2P", flags: kvFlag("P2pNcclConnector", "consumer", ""), settings: `{"version":"0.20.0"}`, way: model.Pushed},
+		{name: "NIXL", flags: transferTo("NixlConnector", "both", ""), way: model.Fetched},
+		{name: "P2P", flags: transferTo("P2pNcclConnector", "consumer", ""), settings: `{"version":"0.20.0"}`, way: model.Pushed},
 		{name: "flag", flags: []string{"--no-such-flag"}, status: 2, log: "unrecognized arguments: --no-such-flag"},
 		{name: "memory", settings: `{"fail":["oom"]}`, status: 1, log: "CUDA out of memory"},
 		{name: "port", settings: `{"fail":["port_in_use"]}`, status: 1, log: "Address already in use"},
 		{name: "crash", settings: `{"fail":["crash_after=3"]}`, fails: "crash_after"},
 		{name: "never", settings: `{"fail":["never_ready"]}`, fails: "never_ready"},
-		{name: "settings", settings: `{`, fails: SettingsEnv},
+		{name: "settings", settings: `{`, fails: simulate.SettingsEnv},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log strings.Builder
 			argv := append([]string{"vllm", "serve", "Qwen/Qwen2.5-7B-Instruct"}, tt.flags...)
-			v, err := Simulator{}.StartVirtual(argv, func(name string) string {
-				if name == SettingsEnv {
+			v, err := simulate.Simulator{}.StartVirtual(argv, func(name string) string {
+				if name == simulate.SettingsEnv {
 					return tt.settings
 				}
 				return ""
 			}, &log)
-			var ended *StartError
+			var ended *simulate.StartError
 			switch {
 			case tt.fails != "":
 				if err == nil || errors.As(err, &ended) || !strings.Contains(err.Error(), tt.fails) {

@@ -1,4 +1,5 @@
-package simulate
+// Package modeltest replays arrivals on simulated servers in virtual time, for tests.
+package modeltest
 
 import (
 	"cmp"
@@ -43,7 +44,7 @@ func byTime(arrivals []model.Arrival) (order []int, times []time.Duration) {
 // Pair is a prefill and a decode server behind a router, run in virtual time. The decode
 // server's BlockingTransfer says which generation of connectors joins them: with it, the
 // lookup buffer of vLLM before V1; without it, transfers go beside the steps of both, and
-// share the link. A Fleet has more of both.
+// share the link.
 type Pair struct {
 	Prefill, Decode model.Config
 	Link            model.Link
@@ -69,8 +70,8 @@ func (p Pair) Replay(arrivals []model.Arrival, launchSeed uint64) ([]model.Timel
 	return replay(f, arrivals)
 }
 
-// serve returns the served requests of a run by their indices.
-func serve(ctx context.Context, f *model.Fleet, t model.Traffic) ([]model.Served, error) {
+// Serve returns the served requests of a run by their indices.
+func Serve(ctx context.Context, f *model.Fleet, t model.Traffic) ([]model.Served, error) {
 	var served []model.Served
 	t.Ended = func(s model.Served) { served = append(served, s) }
 	err := f.Serve(ctx, t)
@@ -81,7 +82,7 @@ func serve(ctx context.Context, f *model.Fleet, t model.Traffic) ([]model.Served
 // replay serves arrivals that are all to be answered.
 func replay(f *model.Fleet, arrivals []model.Arrival) ([]model.Timeline, error) {
 	order, times := byTime(arrivals)
-	served, err := serve(context.Background(), f, model.Traffic{Plan: traffic.Plan{Times: times}, Request: func(i int) (model.Arrival,
+	served, err := Serve(context.Background(), f, model.Traffic{Plan: traffic.Plan{Times: times}, Request: func(i int) (model.Arrival,
 		error) {
 		return arrivals[order[i]], nil
 	}})
