@@ -9,12 +9,6 @@ import (
 // images are the names of the project's images. Their tags are not only versions: server, server-cuda-b10434.
 var images = []string{"llama.cpp"}
 
-// versionOf returns the version whose flags apply to a server.
-func versionOf(spec steps.ServerSpec) string {
-	spec.OwnImages = images
-	return spec.EngineVersion()
-}
-
 // Kind describes server "llamacpp" blocks.
 func Kind() steps.Kind {
 	return steps.Kind{

@@ -25,7 +25,7 @@ func (llamacpp) Render(spec steps.ServerSpec, host string, port steps.Port) (ste
 	if spec.Model == "" {
 		return steps.Process{}, fmt.Errorf("%s: model is not set; llama-server needs one to start", spec.Addr)
 	}
-	form := style(versionOf(spec))
+	form := style(spec.EngineVersion())
 	words, err := argument.Flags(withMetrics(spec.Args, form.Full), form)
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)

@@ -9,12 +9,6 @@ import (
 // images are the names of the engine's own images.
 var images = []string{"sglang"}
 
-// versionOf returns the version whose flags apply to a server.
-func versionOf(spec steps.ServerSpec) string {
-	spec.OwnImages = images
-	return spec.EngineVersion()
-}
-
 // Kind describes server "sglang" blocks.
 func Kind() steps.Kind {
 	return steps.Kind{

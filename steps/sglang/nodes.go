@@ -32,7 +32,7 @@ func checkNodes(o steps.Object, version string) []steps.Problem {
 // RenderNode renders the process of one node. All nodes get the same command line, with their rank and the
 // address to connect to. Only the first serves requests; the others use their port for health checks.
 func (sglang) RenderNode(spec steps.ServerSpec, at steps.NodePlace) (steps.Process, error) {
-	if err := lists(versionOf(spec)).HasNodes(flagNodes); err != nil {
+	if err := lists(spec.EngineVersion()).HasNodes(flagNodes); err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)
 	}
 	env := engine.ForcedEnv(spec.Env, steps.EnvVar{Name: hostIP, Value: at.Host})

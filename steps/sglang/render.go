@@ -39,7 +39,7 @@ func render(spec steps.ServerSpec, host string, port steps.Port, own []steps.Env
 	if spec.APIKey != "" {
 		return steps.Process{}, fmt.Errorf("%s: %s", spec.Addr, apiKeyRefused)
 	}
-	form := style(versionOf(spec))
+	form := style(spec.EngineVersion())
 	words, err := argument.Flags(withMetrics(spec.Args, form.Full), form)
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)

@@ -61,7 +61,8 @@ func TestRenderVersions(t *testing.T) {
 	var b strings.Builder
 	for _, version := range []string{"0.5.5", "0.5.23"} {
 		spec := steps.ServerSpec{
-			Addr: "SGLang " + version, Image: "lmsysorg/sglang:v" + version + "-cu129", Model: "meta-llama/Llama-3.1-8B-Instruct",
+			Addr: "SGLang " + version, Image: "lmsysorg/sglang:v" + version + "-cu129", OwnImages: sglang.Kind().Images,
+			Model: "meta-llama/Llama-3.1-8B-Instruct",
 			Args: []steps.Arg{
 				{Name: "tp_size", Value: int64(2)},
 				{Name: "disable_radix_cache", Value: false},

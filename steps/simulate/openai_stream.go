@@ -20,8 +20,6 @@ type (
 		Usage   *usageBody `json:"usage,omitempty"`
 		KV      any        `json:"kv_transfer_params,omitempty"`
 	}
-	completionChunk  = answer[completionChoice]
-	chatChunk        = answer[chatChoice]
 	completionChoice struct {
 		Index        int     `json:"index"`
 		Text         string  `json:"text"`

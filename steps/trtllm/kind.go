@@ -15,12 +15,6 @@ import (
 // images are the last words of the names of the engine's own images, which are nvcr.io/nvidia/tensorrt-llm/release and copies.
 var images = []string{"release", "tensorrt-llm", "tensorrt_llm"}
 
-// versionOf returns the version whose flags apply to a server.
-func versionOf(spec steps.ServerSpec) string {
-	spec.OwnImages = images
-	return spec.EngineVersion()
-}
-
 // Kind describes server "trtllm" blocks.
 func Kind() steps.Kind {
 	return steps.Kind{

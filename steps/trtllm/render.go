@@ -32,7 +32,7 @@ func (trtllm) Render(spec steps.ServerSpec, host string, port steps.Port) (steps
 	if spec.Model == "" {
 		return steps.Process{}, fmt.Errorf("%s: model is not set; trtllm-serve needs one to start", spec.Addr)
 	}
-	version := versionOf(spec)
+	version := spec.EngineVersion()
 	args, files, err := withOptions(spec.Args, version)
 	if err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w", spec.Addr, err)

@@ -9,12 +9,6 @@ import (
 // images are the engine's images.
 var images = []string{"vllm-openai*"}
 
-// versionOf returns the version that a server's flags are written for.
-func versionOf(spec steps.ServerSpec) string {
-	spec.OwnImages = images
-	return spec.EngineVersion()
-}
-
 // Kind describes server "vllm" blocks.
 func Kind() steps.Kind {
 	return steps.Kind{

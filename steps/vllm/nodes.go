@@ -70,7 +70,7 @@ func (v vllm) RenderNode(spec steps.ServerSpec, at steps.NodePlace) (steps.Proce
 	if argument.SettingsOf(spec)[backendArg] == backendRay {
 		return rayNode(spec, at, words)
 	}
-	if err := lists(versionOf(spec)).HasNodes(flagNodes); err != nil {
+	if err := lists(spec.EngineVersion()).HasNodes(flagNodes); err != nil {
 		return steps.Process{}, fmt.Errorf("%s: %w; set %s = %q in args for a Ray cluster", spec.Addr, err, backendArg, backendRay)
 	}
 	argv := prefix(spec.Program(), spec.Model)

@@ -39,7 +39,7 @@ func serverFlags(spec steps.ServerSpec) ([]string, error) {
 	if spec.Model == "" {
 		return nil, fmt.Errorf("%s: model is not set; vLLM needs one to start", spec.Addr)
 	}
-	words, err := argument.Flags(spec.Args, style(versionOf(spec)))
+	words, err := argument.Flags(spec.Args, style(spec.EngineVersion()))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", spec.Addr, err)
 	}

@@ -82,7 +82,8 @@ func TestRenderVersions(t *testing.T) {
 	var b strings.Builder
 	for _, version := range []string{"0.6.4.post1", "0.8.5", "0.9.2", "0.10.2", "0.11.0", "0.33.0"} {
 		spec := steps.ServerSpec{
-			Addr: "vLLM " + version, Image: "vllm/vllm-openai:v" + version, Model: "Qwen/Qwen2.5-7B-Instruct", ServedName: "sut",
+			Addr: "vLLM " + version, Image: "vllm/vllm-openai:v" + version, OwnImages: vllm.Kind().Images, Model: "Qwen/Qwen2.5-7B-Instruct",
+			ServedName: "sut",
 			Args: []steps.Arg{
 				{Name: "tensor-parallel-size", Value: int64(2)},
 				{Name: "max_model_len", Value: int64(8192)},
