@@ -1,16 +1,19 @@
-package docker
+package docker_test
 
 import (
 	"context"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/docker"
+	"github.com/servegate/pipeline/steps/docker/dockertest"
 )
 
 func TestCleanupSelects(t *testing.T) {
 	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
-	f := newFake(t)
-	f.lists = map[string]string{
+	f := dockertest.New(t)
+	f.Lists = map[string]string{
 		"/containers/json": `[
 			{"Id":"a","Names":["/pipeline-a"],"Labels":{"dev.pipeline.run":"mine","dev.pipeline.deadline":"2026-07-01T13:00:00Z"}},
 			{"Id":"b","Names":["/pipeline-b"],"Labels":{"dev.pipeline.run":"late","dev.pipeline.deadline":"2026-07-01T11:00:00Z"}},
@@ -20,17 +23,17 @@ func TestCleanupSelects(t *testing.T) {
 		"/volumes":  `{"Volumes":[{"Name":"v","Labels":{"dev.pipeline.run":"late","dev.pipeline.deadline":"2026-07-01T11:00:00Z"}}]}`,
 	}
 	for name, tt := range map[string]struct {
-		filter Filter
+		filter docker.Filter
 		want   string
 	}{
-		"nothing": {Filter{}, ""},
-		"run":     {Filter{RunID: "mine"}, "container pipeline-a, network net"},
-		"expired": {Filter{Expired: now}, "container pipeline-b, volume v"},
-		"gone":    {Filter{Gone: func(owner string) bool { return owner == "dead" }}, "container pipeline-d"},
-		"both":    {Filter{RunID: "mine", Expired: now}, "container pipeline-a, container pipeline-b, network net, volume v"},
+		"nothing": {docker.Filter{}, ""},
+		"run":     {docker.Filter{RunID: "mine"}, "container pipeline-a, network net"},
+		"expired": {docker.Filter{Expired: now}, "container pipeline-b, volume v"},
+		"gone":    {docker.Filter{Gone: func(owner string) bool { return owner == "dead" }}, "container pipeline-d"},
+		"both":    {docker.Filter{RunID: "mine", Expired: now}, "container pipeline-a, container pipeline-b, network net, volume v"},
 	} {
-		for _, find := range []func(context.Context, string, Filter) ([]Leftover, error){Leftovers, Cleanup} {
-			found, err := find(context.Background(), f.host, tt.filter)
+		for _, find := range []func(context.Context, string, docker.Filter) ([]docker.Leftover, error){docker.Leftovers, docker.Cleanup} {
+			found, err := find(context.Background(), f.Host, tt.filter)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,11 +46,11 @@ func TestCleanupSelects(t *testing.T) {
 			}
 		}
 	}
-	if got := f.seen("GET /containers/json"); !strings.Contains(got[0], "all=1") || !strings.Contains(got[0], "dev.pipeline.run") {
+	if got := f.Seen("GET /containers/json"); !strings.Contains(got[0], "all=1") || !strings.Contains(got[0], "dev.pipeline.run") {
 		t.Errorf("asked for %s", got[0])
 	}
-	f.fail["DELETE /networks"] = "network has active endpoints"
-	removed, err := Cleanup(context.Background(), f.host, Filter{RunID: "mine"})
+	f.Fail["DELETE /networks"] = "network has active endpoints"
+	removed, err := docker.Cleanup(context.Background(), f.Host, docker.Filter{RunID: "mine"})
 	if err == nil || !strings.Contains(err.Error(), "network net: ") || len(removed) != 1 {
 		t.Errorf("removed %v, %v", removed, err)
 	}
@@ -55,8 +58,8 @@ func TestCleanupSelects(t *testing.T) {
 
 func TestCleanupUnusedImages(t *testing.T) {
 	now := time.Date(2026, 7, 10, 12, 0, 0, 0, time.UTC)
-	f := newFake(t)
-	f.lists = map[string]string{
+	f := dockertest.New(t)
+	f.Lists = map[string]string{
 		"/networks":        `[]`,
 		"/volumes":         `{"Volumes":[]}`,
 		"/containers/json": `[{"Id":"c","Names":["/other"],"ImageID":"sha256:busy"}]`,
@@ -79,9 +82,9 @@ func TestCleanupUnusedImages(t *testing.T) {
 		"/images/sha256:untagged/json": `{"Created":"2026-07-01T12:00:00Z"}`,
 		"/images/sha256:named/json":    `{"Created":"2026-07-01T12:00:00Z"}`,
 	}
-	filter := Filter{Unused: now.Add(-48 * time.Hour)}
-	for _, find := range []func(context.Context, string, Filter) ([]Leftover, error){Leftovers, Cleanup} {
-		found, err := find(context.Background(), f.host, filter)
+	filter := docker.Filter{Unused: now.Add(-48 * time.Hour)}
+	for _, find := range []func(context.Context, string, docker.Filter) ([]docker.Leftover, error){docker.Leftovers, docker.Cleanup} {
+		found, err := find(context.Background(), f.Host, filter)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,12 +97,12 @@ func TestCleanupUnusedImages(t *testing.T) {
 			t.Errorf("found %q, want %q", got, want)
 		}
 	}
-	if got := f.seen("/images/json"); !strings.Contains(got[0], "dev.pipeline.simulator") {
+	if got := f.Seen("/images/json"); !strings.Contains(got[0], "dev.pipeline.simulator") {
 		t.Errorf("asked for %s", got[0])
 	}
 	// Without the time no image is looked for at all.
-	before := len(f.seen("/images/"))
-	if _, err := Leftovers(context.Background(), f.host, Filter{Expired: now}); err != nil || len(f.seen("/images/")) != before {
-		t.Errorf("%v, asked for images %v", err, f.seen("/images/"))
+	before := len(f.Seen("/images/"))
+	if _, err := docker.Leftovers(context.Background(), f.Host, docker.Filter{Expired: now}); err != nil || len(f.Seen("/images/")) != before {
+		t.Errorf("%v, asked for images %v", err, f.Seen("/images/"))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/servegate/pipeline/internal/golden"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/docker/dockertest"
 )
 
 // gpuServer uses every setting that vLLM with RDMA needs, and some more.
@@ -35,22 +36,22 @@ func gpuServer(folder string) steps.ServerSpec {
 
 // The create request of a GPU server, field by field.
 func TestCreateRequest(t *testing.T) {
-	f := newFake(t)
+	f := dockertest.New(t)
 	folder := t.TempDir()
-	l := f.launcher(t, Options{RunID: "r-7", Deadline: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC), Owner: "ci"})
-	p := simple(t)
+	l := launcherOf(t, f, Options{RunID: "r-7", Deadline: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC), Owner: "ci"})
+	p := dockertest.Process(t)
 	spec := gpuServer(folder)
 	p.Name, p.Container, p.Host = spec.Addr, spec.NewContainer(), "127.0.0.1"
 	p.Env = []steps.EnvVar{{Name: "HF_TOKEN", Value: "hf_secret", Secret: true}, {Name: "UCX_TLS", Value: "rc"}}
 	p.StopSignal, p.StopGrace = "INT", 90*time.Second
 	start(t, l, p)
-	checkGolden(t, "create-gpu.json", bytes.ReplaceAll(f.creates[0], []byte(folder), []byte("/folder")))
+	checkGolden(t, "create-gpu.json", bytes.ReplaceAll(f.Creates[0], []byte(folder), []byte("/folder")))
 	var request struct {
 		Labels     map[string]string
 		Env        []string
 		HostConfig struct{ DeviceRequests []deviceRequest }
 	}
-	decode(t, f.creates[0], &request)
+	decode(t, f.Creates[0], &request)
 	want := []deviceRequest{{DeviceIDs: []string{"0", "GPU-5f6"}, Capabilities: [][]string{{"gpu"}}}}
 	if got := request.HostConfig.DeviceRequests; !reflect.DeepEqual(got, want) {
 		t.Errorf("device requests %+v", got)
@@ -60,22 +61,22 @@ func TestCreateRequest(t *testing.T) {
 			t.Errorf("label %s has a secret", name)
 		}
 	}
-	if len(f.seen("hf_secret")) != 0 {
+	if len(f.Seen("hf_secret")) != 0 {
 		t.Error("an address has a secret")
 	}
-	if got := f.seen("/containers/create"); len(got) != 1 || !strings.HasSuffix(got[0], "name=pipeline-server.vllm.sut.base-0a1b2c3d") {
+	if got := f.Seen("/containers/create"); len(got) != 1 || !strings.HasSuffix(got[0], "name=pipeline-server.vllm.sut.base-0a1b2c3d") {
 		t.Errorf("create requests %q", got)
 	}
 }
 
 // Without a block the port is published on loopback, and GPUs come by their number.
 func TestCreateRequestOfBridge(t *testing.T) {
-	f := newFake(t)
-	p := simple(t)
+	f := dockertest.New(t)
+	p := dockertest.Process(t)
 	p.Port = 20123
 	p.Container = steps.ServerSpec{Image: "engine:v1", GPUs: 4}.NewContainer()
-	start(t, f.launcher(t, Options{}), p)
-	checkGolden(t, "create-bridge.json", f.creates[0])
+	start(t, launcherOf(t, f, Options{}), p)
+	checkGolden(t, "create-bridge.json", f.Creates[0])
 }
 
 func TestDeviceRequests(t *testing.T) {
@@ -105,13 +106,13 @@ func TestDeviceRequests(t *testing.T) {
 
 // An image's own entrypoint gets the command line as arguments.
 func TestOwnEntrypoint(t *testing.T) {
-	f := newFake(t)
-	p := simple(t)
+	f := dockertest.New(t)
+	p := dockertest.Process(t)
 	p.Argv = []string{"--port", "1"}
 	p.Container.OwnEntrypoint = true
-	start(t, f.launcher(t, Options{}), p)
+	start(t, launcherOf(t, f, Options{}), p)
 	var request struct{ Entrypoint, Cmd []string }
-	decode(t, f.creates[0], &request)
+	decode(t, f.Creates[0], &request)
 	if request.Entrypoint != nil || !reflect.DeepEqual(request.Cmd, p.Argv) {
 		t.Errorf("entrypoint %q, arguments %q", request.Entrypoint, request.Cmd)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/docker/dockertest"
 )
 
 func TestParseReference(t *testing.T) {
@@ -42,13 +43,13 @@ func TestPull(t *testing.T) {
 		"tag and digest": {spec: steps.ContainerSpec{Image: "other/engine:v9@sha256:22", Platform: "linux/arm64"},
 			pulls: "fromImage=other%2Fengine&platform=linux%2Farm64&tag=sha256%3A22"},
 		"digest, always":    {spec: steps.ContainerSpec{Image: "known@sha256:22", Pull: steps.PullAlways}},
-		"ID":                {spec: steps.ContainerSpec{Image: fakeImage}},
+		"ID":                {spec: steps.ContainerSpec{Image: dockertest.ImageID}},
 		"ID that is nobody": {spec: steps.ContainerSpec{Image: "sha256:9999"}, err: "there is no image sha256:9999"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
-			f.images["known@sha256:22"], f.images[fakeImage] = true, true
-			l := f.launcher(t, Options{})
+			f := dockertest.New(t)
+			f.Images["known@sha256:22"], f.Images[dockertest.ImageID] = true, true
+			l := launcherOf(t, f, Options{})
 			for range 2 { // the second launch takes what the first one found
 				image, err := l.resolve(context.Background(), &tt.spec)
 				if tt.err != "" {
@@ -57,11 +58,11 @@ func TestPull(t *testing.T) {
 					}
 					continue
 				}
-				if err != nil || image.ID != fakeImage || image.Ref != tt.spec.Image {
+				if err != nil || image.ID != dockertest.ImageID || image.Ref != tt.spec.Image {
 					t.Errorf("got %+v, %v", image, err)
 				}
 			}
-			got := f.seen("/images/create")
+			got := f.Seen("/images/create")
 			if tt.pulls == "" && len(got) != 0 || tt.pulls != "" && (len(got) != 1 || got[0] != "POST /images/create?"+tt.pulls) {
 				t.Errorf("pulls %q, want %q", got, tt.pulls)
 			}
@@ -70,26 +71,26 @@ func TestPull(t *testing.T) {
 }
 
 func TestPullWithCredentials(t *testing.T) {
-	f := newFake(t)
+	f := dockertest.New(t)
 	auth := base64.StdEncoding.EncodeToString([]byte("me:pw"))
 	creds, err := CredentialsFrom(strings.NewReader(`{"auths":{"registry.example:5000":{"auth":"` + auth +
 		`"},"https://index.docker.io/v1/":{"auth":"` + auth + `"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := f.launcher(t, Options{Credentials: creds})
+	l := launcherOf(t, f, Options{Credentials: creds})
 	for _, image := range []string{"registry.example:5000/private:1", "hub/private:1", "other.example/public:1"} {
 		if _, err := l.resolve(context.Background(), &steps.ContainerSpec{Image: image}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, want := range []string{`"username":"me"`, `"username":"me"`, `"serveraddress":"other.example"`} {
-		sent, err := base64.URLEncoding.DecodeString(f.headers[i].Get("X-Registry-Auth"))
+		sent, err := base64.URLEncoding.DecodeString(f.Headers[i].Get("X-Registry-Auth"))
 		if err != nil || !strings.Contains(string(sent), want) {
 			t.Errorf("pull %d: credentials %s, %v", i, sent, err)
 		}
 	}
-	if len(f.seen("pw")) != 0 {
+	if len(f.Seen("pw")) != 0 {
 		t.Error("a password is in an address")
 	}
 	l.opt.Credentials = func(string) (Credentials, error) { return Credentials{}, errors.New("locked") }
@@ -118,9 +119,9 @@ func TestCredentialsElsewhere(t *testing.T) {
 }
 
 func TestPullIsDenied(t *testing.T) {
-	f := newFake(t)
-	f.fail["POST /images/create"] = "pull access denied"
-	if _, err := f.launcher(t, Options{}).resolve(context.Background(), &steps.ContainerSpec{Image: "a/b"}); err == nil ||
+	f := dockertest.New(t)
+	f.Fail["POST /images/create"] = "pull access denied"
+	if _, err := launcherOf(t, f, Options{}).resolve(context.Background(), &steps.ContainerSpec{Image: "a/b"}); err == nil ||
 		!strings.Contains(err.Error(), "log in to docker.io") {
 		t.Errorf("got %v", err)
 	}

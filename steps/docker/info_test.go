@@ -1,8 +1,11 @@
-package docker
+package docker_test
 
 import (
 	"context"
 	"testing"
+
+	"github.com/servegate/pipeline/steps/docker"
+	"github.com/servegate/pipeline/steps/docker/dockertest"
 )
 
 func TestInspect(t *testing.T) {
@@ -17,10 +20,10 @@ func TestInspect(t *testing.T) {
 		"neither": {`{"ServerVersion":"28.5.2","DockerRootDir":"/d","Runtimes":{"runc":{}},"DiscoveredDevices":[{"Source":"cdi","ID":"rdma.io/nic=0"}]}`, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
-			f.lists = map[string]string{"/info": tt.answer}
-			got, err := Inspect(context.Background(), f.host)
-			want := Info{Version: "28.5.2", RootDir: "/d", Local: true, NVIDIA: tt.nvidia, GPUs: tt.gpus}
+			f := dockertest.New(t)
+			f.Lists = map[string]string{"/info": tt.answer}
+			got, err := docker.Inspect(context.Background(), f.Host)
+			want := docker.Info{Version: "28.5.2", RootDir: "/d", Local: true, NVIDIA: tt.nvidia, GPUs: tt.gpus}
 			if name == "CDI" {
 				want.CPUs, want.MemoryBytes, want.Kernel, want.OS, want.Arch = 64, 1<<40, "6.8.0", "Ubuntu 24.04.1 LTS", "x86_64"
 			}
@@ -29,23 +32,23 @@ func TestInspect(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Inspect(context.Background(), "unix:///nowhere/d.sock"); err == nil {
+	if _, err := docker.Inspect(context.Background(), "unix:///nowhere/d.sock"); err == nil {
 		t.Error("a daemon that is not there answers")
 	}
 }
 
 func TestHasImage(t *testing.T) {
-	f := newFake(t)
+	f := dockertest.New(t)
 	for image, want := range map[string]bool{"engine:v1": true, "engine:v2": false} {
-		if got, err := HasImage(context.Background(), f.host, image); err != nil || got != want {
+		if got, err := docker.HasImage(context.Background(), f.Host, image); err != nil || got != want {
 			t.Errorf("%s: %v, %v", image, got, err)
 		}
 	}
-	f.fail["GET /images/"] = "disk full"
-	if _, err := HasImage(context.Background(), f.host, "engine:v1"); err == nil {
+	f.Fail["GET /images/"] = "disk full"
+	if _, err := docker.HasImage(context.Background(), f.Host, "engine:v1"); err == nil {
 		t.Error("an error of the daemon is taken for an answer")
 	}
-	if _, err := HasImage(context.Background(), f.host, "../x"); err == nil {
+	if _, err := docker.HasImage(context.Background(), f.Host, "../x"); err == nil {
 		t.Error("a name that is none is asked for")
 	}
 }
@@ -53,7 +56,7 @@ func TestHasImage(t *testing.T) {
 func TestIsLocal(t *testing.T) {
 	for host, want := range map[string]bool{"": true, "unix:///d.sock": true, "tcp://127.0.0.1:2375": true, "tcp://192.0.2.1:2375": false,
 		"ssh://x": false} {
-		if got := IsLocal(host); got != want {
+		if got := docker.IsLocal(host); got != want {
 			t.Errorf("%q: %v", host, got)
 		}
 	}

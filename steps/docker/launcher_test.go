@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/docker/dockertest"
 	"github.com/servegate/pipeline/steps/process"
 	"go.uber.org/goleak"
 )
@@ -21,11 +22,11 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestStopByRequest(t *testing.T) {
-	f := newFake(t)
-	f.output = "one\ntwo\n"
-	l := f.launcher(t, Options{})
+	f := dockertest.New(t)
+	f.Output = "one\ntwo\n"
+	l := launcherOf(t, f, Options{})
 	var log bytes.Buffer
-	p := simple(t)
+	p := dockertest.Process(t)
 	p.StopSignal = "INT"
 	s, err := l.Start(context.Background(), p, &log)
 	if err != nil {
@@ -39,13 +40,14 @@ func TestStopByRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := f.seen("/kill"); len(got) != 1 || !strings.HasSuffix(got[0], "signal=SIGINT") {
+	if got := f.Seen("/kill"); len(got) != 1 || !strings.HasSuffix(got[0], "signal=SIGINT") {
 		t.Errorf("signals %q", got)
 	}
-	if !f.removed || s.ExitState() != "exit status 0" || log.String() != f.output {
-		t.Errorf("removed %v, ended with %s, log %q", f.removed, s.ExitState(), log.String())
+	if !f.Removed || s.ExitState() != "exit status 0" || log.String() != f.Output {
+		t.Errorf("removed %v, ended with %s, log %q", f.Removed, s.ExitState(), log.String())
 	}
-	want := map[string]string{"container.image": "engine:v1", "container.image_id": fakeImage, "container.image_digest": "engine@sha256:22"}
+	want := map[string]string{"container.image": "engine:v1", "container.image_id": dockertest.ImageID,
+		"container.image_digest": "engine@sha256:22"}
 	for k, v := range s.(*Server).Describe() {
 		if want[k] != v {
 			t.Errorf("%s is %q, want %q", k, v, want[k])
@@ -61,11 +63,11 @@ func TestStopByKill(t *testing.T) {
 		"grace over":  {grace: time.Millisecond},
 		"ctx is over": {grace: time.Hour, cancel: true},
 	} {
-		f := newFake(t)
-		f.deaf, f.exitCode = true, 137
-		p := simple(t)
+		f := dockertest.New(t)
+		f.Deaf, f.ExitCode = true, 137
+		p := dockertest.Process(t)
 		p.StopGrace = tt.grace
-		s, err := f.launcher(t, Options{}).Start(context.Background(), p, nil)
+		s, err := launcherOf(t, f, Options{}).Start(context.Background(), p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,44 +79,44 @@ func TestStopByKill(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		cancel()
-		if got := f.seen("/kill"); len(got) != 2 || !strings.HasSuffix(got[1], "signal=SIGKILL") {
+		if got := f.Seen("/kill"); len(got) != 2 || !strings.HasSuffix(got[1], "signal=SIGKILL") {
 			t.Errorf("%s: signals %q", name, got)
 		}
-		if s.ExitState() != "exit status 137 (signal: killed)" || !f.removed {
-			t.Errorf("%s: ended with %s, removed %v", name, s.ExitState(), f.removed)
+		if s.ExitState() != "exit status 137 (signal: killed)" || !f.Removed {
+			t.Errorf("%s: ended with %s, removed %v", name, s.ExitState(), f.Removed)
 		}
 	}
 }
 
 // A container that ends by itself says how, and is removed by Stop.
 func TestEndsByItself(t *testing.T) {
-	f := newFake(t)
-	f.exitCode, f.oom = 137, true
-	s, err := f.launcher(t, Options{}).Start(context.Background(), simple(t), nil)
+	f := dockertest.New(t)
+	f.ExitCode, f.OOM = 137, true
+	s, err := launcherOf(t, f, Options{}).Start(context.Background(), dockertest.Process(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.(*Server).Starved(t.Context()), "a process was killed by the memory limit of its container (8.0 GiB)"; got != want {
 		t.Errorf("while it runs: %q, want %q", got, want)
 	}
-	f.end()
+	f.End()
 	<-s.Done()
 	if want := "exit status 137 (signal: killed), out of memory: killed by the kernel"; s.ExitState() != want {
 		t.Errorf("ended with %s", s.ExitState())
 	}
-	if err := s.Stop(context.Background()); err != nil || len(f.seen("/kill")) != 0 || !f.removed {
-		t.Errorf("%v, signals %q, removed %v", err, f.seen("/kill"), f.removed)
+	if err := s.Stop(context.Background()); err != nil || len(f.Seen("/kill")) != 0 || !f.Removed {
+		t.Errorf("%v, signals %q, removed %v", err, f.Seen("/kill"), f.Removed)
 	}
 }
 
 // A kill that does nothing is an error, and the removal is tried all the same.
 func TestStopFails(t *testing.T) {
-	f := newFake(t)
-	f.undead = true
-	f.fail["DELETE"] = "device busy"
-	p := simple(t)
+	f := dockertest.New(t)
+	f.Undead = true
+	f.Fail["DELETE"] = "device busy"
+	p := dockertest.Process(t)
 	p.StopGrace = time.Millisecond
-	s, err := f.launcher(t, Options{KillWait: time.Millisecond}).Start(context.Background(), p, nil)
+	s, err := launcherOf(t, f, Options{KillWait: time.Millisecond}).Start(context.Background(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,15 +131,15 @@ func TestStopFails(t *testing.T) {
 
 // A daemon that stops answering ends the server, so that nobody waits for ever.
 func TestDaemonIsLost(t *testing.T) {
-	f := newFake(t)
-	s, err := f.launcher(t, Options{Lost: time.Millisecond}).Start(context.Background(), simple(t), nil)
+	f := dockertest.New(t)
+	s, err := launcherOf(t, f, Options{Lost: time.Millisecond}).Start(context.Background(), dockertest.Process(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.mu.Lock()
-	f.fail["POST /containers/c1/wait"], f.fail["GET"], f.fail["DELETE"] = "gone", "gone", "gone"
-	f.mu.Unlock()
-	f.end()
+	f.Mu.Lock()
+	f.Fail["POST /containers/c1/wait"], f.Fail["GET"], f.Fail["DELETE"] = "gone", "gone", "gone"
+	f.Mu.Unlock()
+	f.End()
 	// The wait in progress is answered; what follows it is not.
 	<-s.Done()
 	if !strings.HasPrefix(s.ExitState(), "unknown: ") {
@@ -150,17 +152,17 @@ func TestDaemonIsLost(t *testing.T) {
 
 // A log that breaks off is taken up where it was.
 func TestLogIsTakenUpAgain(t *testing.T) {
-	f := newFake(t)
-	f.output, f.brokenAfter = "0123456789", 4
+	f := dockertest.New(t)
+	f.Output, f.BrokenAfter = "0123456789", 4
 	var log bytes.Buffer
-	s, err := f.launcher(t, Options{}).Start(context.Background(), simple(t), &log)
+	s, err := launcherOf(t, f, Options{}).Start(context.Background(), dockertest.Process(t), &log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Stop(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if log.String() != f.output {
+	if log.String() != f.Output {
 		t.Errorf("log %q", log.String())
 	}
 }
@@ -170,16 +172,16 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
 func TestLogCannotBeWritten(t *testing.T) {
-	f := newFake(t)
-	f.output = "x"
-	s, err := f.launcher(t, Options{}).Start(context.Background(), simple(t), fullDisk{})
+	f := dockertest.New(t)
+	f.Output = "x"
+	s, err := launcherOf(t, f, Options{}).Start(context.Background(), dockertest.Process(t), fullDisk{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Stop(context.Background()); err == nil || !strings.Contains(err.Error(), "writing the log: no space left on device") {
 		t.Errorf("stop: %v", err)
 	}
-	if !f.removed {
+	if !f.Removed {
 		t.Error("the container is still there")
 	}
 }
@@ -206,49 +208,49 @@ func TestStartFails(t *testing.T) {
 		"refused":    {change: func(p *steps.Process) { p.Container.Privileged = true }, is: ErrRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
+			f := dockertest.New(t)
 			if tt.fail != "" {
-				f.fail[tt.fail] = tt.message
+				f.Fail[tt.fail] = tt.message
 			}
-			p := simple(t)
+			p := dockertest.Process(t)
 			if tt.change != nil {
 				tt.change(&p)
 			}
-			_, err := f.launcher(t, Options{}).Start(context.Background(), p, nil)
+			_, err := launcherOf(t, f, Options{}).Start(context.Background(), p, nil)
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), p.Name+": ") {
 				t.Errorf("got %v", err)
 			}
 			if tt.is != nil && !errors.Is(err, tt.is) {
 				t.Errorf("%v is not %v", err, tt.is)
 			}
-			if f.removed != tt.removes {
-				t.Errorf("removed %v", f.removed)
+			if f.Removed != tt.removes {
+				t.Errorf("removed %v", f.Removed)
 			}
 		})
 	}
 }
 
 func TestStartOnTakenPort(t *testing.T) {
-	f := newFake(t)
-	p := simple(t)
-	l := f.launcher(t, Options{})
+	f := dockertest.New(t)
+	p := dockertest.Process(t)
+	l := launcherOf(t, f, Options{})
 	listener, err := net.Listen("tcp", l.hostPort(p.Port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	if _, err := l.Start(context.Background(), p, nil); !errors.Is(err, process.ErrPortInUse) || len(f.creates) != 0 {
+	if _, err := l.Start(context.Background(), p, nil); !errors.Is(err, process.ErrPortInUse) || len(f.Creates) != 0 {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestStartIsCancelled(t *testing.T) {
-	f := newFake(t)
-	l := f.launcher(t, Options{})
+	f := dockertest.New(t)
+	l := launcherOf(t, f, Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	l.random = func() string { cancel(); return "1" } // between the image and the create request
-	if _, err := l.Start(ctx, simple(t), nil); !errors.Is(err, context.Canceled) || !f.removed {
-		t.Errorf("got %v, removed %v", err, f.removed)
+	if _, err := l.Start(ctx, dockertest.Process(t), nil); !errors.Is(err, context.Canceled) || !f.Removed {
+		t.Errorf("got %v, removed %v", err, f.Removed)
 	}
 }
 
@@ -296,8 +298,8 @@ func TestNewNeedsRun(t *testing.T) {
 }
 
 func TestPreflight(t *testing.T) {
-	f := newFake(t)
-	l := f.launcher(t, Options{})
+	f := dockertest.New(t)
+	l := launcherOf(t, f, Options{})
 	bad := &steps.ContainerSpec{Mounts: []steps.Mount{{Source: "/", Target: "/x"}}}
 	if err := l.Preflight(context.Background(), bad); !errors.Is(err, ErrRefused) {
 		t.Errorf("got %v", err)
@@ -315,24 +317,24 @@ func TestPreflight(t *testing.T) {
 func TestRemote(t *testing.T) {
 	for name, listen := range map[string]func(*httptest.Server){"tcp": (*httptest.Server).Start, "tls": (*httptest.Server).StartTLS} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
-			f.output = "one\ntwo\n"
+			f := dockertest.New(t)
+			f.Output = "one\ntwo\n"
 			server := httptest.NewUnstartedServer(f)
 			listen(server)
 			t.Cleanup(server.Close)
-			f.host = "tcp://" + server.Listener.Addr().String()
+			f.Host = "tcp://" + server.Listener.Addr().String()
 			if name == "tls" {
-				f.host += "?certs=" + certificates(t, server)
+				f.Host += "?certs=" + certificates(t, server)
 			}
-			l := f.launcher(t, Options{})
+			l := launcherOf(t, f, Options{})
 			l.daemon.local = false
 			var log bytes.Buffer
-			p := simple(t)
+			p := dockertest.Process(t)
 			s, err := l.Start(context.Background(), p, &log)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Stop(context.Background()); err != nil || log.String() != f.output {
+			if err := s.Stop(context.Background()); err != nil || log.String() != f.Output {
 				t.Errorf("%v, log %q", err, log.String())
 			}
 			listener, err := net.Listen("tcp", l.hostPort(p.Port))
@@ -356,4 +358,20 @@ func certificates(t *testing.T, server *httptest.Server) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// launcherOf returns the launcher of a daemon, with short waits.
+func launcherOf(t *testing.T, f *dockertest.Daemon, opt Options) *Launcher {
+	t.Helper()
+	opt.Host = f.Host
+	if opt.RunID == "" {
+		opt.RunID = "r1"
+	}
+	opt.Poll = time.Millisecond
+	l, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.random = func() string { return "0a1b2c3d" }
+	return l
 }

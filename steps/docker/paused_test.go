@@ -1,4 +1,4 @@
-package docker
+package docker_test
 
 import (
 	"context"
@@ -6,18 +6,25 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/servegate/pipeline/steps/docker"
+	"github.com/servegate/pipeline/steps/docker/dockertest"
 )
 
 func TestPauses(t *testing.T) {
-	f := newFake(t)
-	f.events = make(chan chan string)
-	s, err := f.launcher(t, Options{Lost: time.Millisecond}).Start(context.Background(), simple(t), io.Discard)
+	f := dockertest.New(t)
+	f.Events = make(chan chan string)
+	l, err := docker.New(docker.Options{Host: f.Host, RunID: "r1", Poll: time.Millisecond, Lost: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.Start(context.Background(), dockertest.Process(t), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	paused := s.(*Server).WatchPauses(ctx)
+	paused := s.(*docker.Server).WatchPauses(ctx)
 	// until asks until the answer begins with a text; "" waits for an answer that is empty.
 	until := func(want string) {
 		t.Helper()
@@ -38,10 +45,10 @@ func TestPauses(t *testing.T) {
 	event := func(action, signal string) string {
 		return `{"Type":"container","Action":"` + action + `","Actor":{"ID":"c1","Attributes":{"name":"x","signal":"` + signal + `"}},"time":1}`
 	}
-	events := <-f.events
+	events := <-f.Events
 	for _, of := range []string{"container%22%3A%5B%22c1%22", "pause", "kill"} {
-		if len(f.seen(of)) == 0 {
-			t.Errorf("no request for events has %s: %q", of, f.seen("/events"))
+		if len(f.Seen(of)) == 0 {
+			t.Errorf("no request for events has %s: %q", of, f.Seen("/events"))
 		}
 	}
 	if got, err := paused(ctx); got != "" || err != nil {
@@ -63,7 +70,7 @@ func TestPauses(t *testing.T) {
 	until("its container got SIGSTOP")
 	close(events) // the daemon restarts
 	until("reading the events of its container: ")
-	events = <-f.events
+	events = <-f.Events
 	events <- event("kill", "SIGSTOP")
 	until("its container got SIGSTOP")
 	if err := s.Stop(context.Background()); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/docker/dockertest"
 )
 
 // fakeSSH forwards the socket that its arguments name to a daemon, as ssh does.
@@ -96,7 +97,7 @@ func (f *fakeSSH) runs() []*forwarding {
 
 func TestTunnel(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "local.sock")
-	ssh := &fakeSSH{daemon: strings.TrimPrefix(newFake(t).host, "unix://")}
+	ssh := &fakeSSH{daemon: strings.TrimPrefix(dockertest.New(t).Host, "unix://")}
 	tunnel, err := OpenTunnel(t.Context(), ssh, "ssh://me@gpu2:2222/run/d.sock", socket, nil)
 	if err != nil {
 		t.Fatal(err)
