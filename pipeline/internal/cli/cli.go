@@ -141,9 +141,7 @@ func exit(code int, err error) error {
 // Main runs one command and returns the exit code.
 func Main(args []string, s Streams) int {
 	app := newApp(s)
-	for _, arg := range args {
-		app.redact.Learn(secret.Within(arg)...)
-	}
+	app.redact.Learn(secret.InArguments(args)...)
 	root := app.root()
 	root.SetArgs(args)
 	code := app.exitCode(root.ExecuteContext(context.Background()))

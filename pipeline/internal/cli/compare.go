@@ -233,7 +233,7 @@ func (a *app) readSide(arg, tool string) (side, error) {
 		return s, err
 	}
 	var err error
-	s.runs, err = convert.ReadArgument(s.arg, convert.ReadOptions{Tools: a.tools, Tool: tool}, a.In)
+	s.runs, err = a.readArgument(s.arg, convert.ReadOptions{Tools: a.tools, Tool: tool})
 	if errors.Is(err, convert.ErrOurs) && len(s.runs) == 0 {
 		s.doc, err = store.ReadDocument(s.arg)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/result"
+	"github.com/servegate/pipeline/steps/secret"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -36,11 +37,30 @@ func (a *app) readResults(args []string, opt convert.ReadOptions) ([]convert.Run
 	var runs []convert.Run
 	var errs []error
 	for _, arg := range args {
-		more, err := convert.ReadArgument(arg, opt, a.In)
+		more, err := a.readArgument(arg, opt)
 		runs = append(runs, more...)
 		errs = append(errs, err)
 	}
 	return runs, errors.Join(errs...)
+}
+
+// readArgument reads the results of one argument. It masks the secrets in what they say of their client: a key in a
+// command, a token in an address.
+func (a *app) readArgument(arg string, opt convert.ReadOptions) ([]convert.Run, error) {
+	runs, err := convert.ReadArgument(arg, opt, a.In)
+	for i := range runs {
+		var said []string
+		for name, value := range runs[i].Params {
+			said = append(said, name+"="+value)
+		}
+		for name, value := range runs[i].Audit {
+			if text, ok := value.(string); ok {
+				said = append(said, name+"="+text)
+			}
+		}
+		a.redact.Learn(secret.InArguments(said)...)
+	}
+	return runs, err
 }
 
 // maxNotes limits the printed notes; the document has all.

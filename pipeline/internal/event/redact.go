@@ -379,14 +379,15 @@ func (ps *patterns) search(spans []span, v *view, in *texts, before byte, final 
 		case i > 0:
 			before = v.text[i-1]
 		}
-		n, wait := 0, false
+		n, skip, wait := 0, 0, false
 		if tokenBegins[v.text[i]] && ps.tokens && in == &ps.all {
-			n, wait = token(before, v.text[i:], final)
+			n, skip, wait = token(before, v.text[i:], final)
 		}
 		if !wait && in.begins[v.text[i]] {
 			var longer int
-			longer, wait = in.match(v.text[i:], final)
-			n = max(n, longer)
+			if longer, wait = in.match(v.text[i:], final); longer > 0 {
+				n, skip = max(n, longer), 0
+			}
 		}
 		if wait {
 			if v.hold != nil {
@@ -395,7 +396,7 @@ func (ps *patterns) search(spans []span, v *view, in *texts, before byte, final 
 			return spans, at(i).from
 		}
 		if n > 0 {
-			spans, masked = append(spans, v.spans(i, i+n)...), max(masked, i+n)
+			spans, masked = append(spans, v.spans(i+skip, i+n)...), max(masked, i+n)
 		}
 	}
 	return spans, int(v.open)

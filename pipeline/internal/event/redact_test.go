@@ -265,7 +265,7 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
 func TestWriterReportsErrors(t *testing.T) {
-	if _, err := NewRedactor(nil).Writer(brokenWriter{}).Write([]byte("x")); err == nil {
+	if _, err := NewRedactor(nil).Writer(brokenWriter{}).Write([]byte("x\n")); err == nil {
 		t.Error("a failed write is not reported")
 	}
 }

@@ -86,3 +86,38 @@ func TestTokensInAStream(t *testing.T) {
 		}
 	})
 }
+
+// Credentials that no one has declared are found by their form: in addresses, in headers, as tokens of services. What
+// tells them apart stays.
+func TestUndeclaredCredentials(t *testing.T) {
+	r := NewRedactor(nil)
+	hex64 := strings.Repeat("0f1e2d3c", 8)
+	for _, tt := range [][2]string{
+		{"GET https://h/x?X-Amz-Expires=60&X-Amz-Signature=" + hex64 + " 200", "GET https://h/x?X-Amz-Expires=60&X-Amz-Signature=(redacted) 200"},
+		{"?se=2026&sig=aB1%2FcD2" + hex64[:40] + "%3D&sp=r", "?se=2026&sig=(redacted)&sp=r"},
+		{"connecting to redis://app:hunterRedis1x@cache:6379/0", "connecting to redis://app:(redacted)@cache:6379/0"},
+		{"connecting to redis://:hunterRedis1x@cache", "connecting to redis://:(redacted)@cache"},
+		{"clone git+https://token:hunterGit2x9Q@h/r", "clone git+https://token:(redacted)@h/r"},
+		{"login eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJodW50ZXIifQ.dBjftJeZ4CVPmB92K27", "login (redacted)"},
+		{"Authorization: Basic Ym9iOmh1bnRlcjIyeHg=", "Authorization: Basic (redacted)"},
+		{"docker dckr_pat_A1b2C3d4A1b2C3d4A1b2C3d4", "docker (redacted)"},
+	} {
+		for name, got := range map[string]string{
+			"at once": r.String(tt[0]), "again": r.String(r.String(tt[0])),
+			"byte by byte": stream(t, r, []byte(tt[0]), func(int) int { return 1 }),
+		} {
+			if got != tt[1] {
+				t.Errorf("%s: %q, want %q", name, got, tt[1])
+			}
+		}
+	}
+	for _, text := range []string{
+		"http://127.0.0.1:8000/v1/models?user=a@b", "https://user@example.com/", "Basic comparison of sides",
+		"see https://a.example:8443, bob@b.example",
+		"eyJtb2RlbCI6InF3ZW4iLCJwcm9tcHQiOiJoZWxsbyB3b3JsZCBhZ2FpbiJ9", "npm_config_cache=/tmp sig=SIGTERM", "http://host:8000 user@host",
+	} {
+		if got := r.String(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}

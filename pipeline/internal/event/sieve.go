@@ -200,6 +200,9 @@ func (w *sifting) prefix(i int) bool {
 
 // token reports whether a token may start at i.
 func (w *sifting) token(i int) bool {
+	if i+1 < len(w.text) && alnum[w.text[i+1]] && !pairs[w.text[i]][w.text[i+1]] {
+		return false
+	}
 	return slices.ContainsFunc(prefixes[w.text[i]], func(prefix string) bool { return w.prefixed(w.text[i:], prefix) })
 }
 
@@ -210,6 +213,14 @@ var prefixes = func() (by [256][]string) {
 		by[p[0]] = append(by[p[0]], p)
 	}
 	return by
+}()
+
+// pairs are the first two letters of tokens.
+var pairs = func() (set [256][256]bool) {
+	for i := range shapes {
+		set[shapes[i].prefix[0]][shapes[i].prefix[1]] = true
+	}
+	return set
 }()
 
 // prefixed reports whether a text may start with the prefix of a token. Some views leave out quotes.
