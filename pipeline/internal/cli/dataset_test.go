@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -64,38 +63,19 @@ func TestDatasetIsOneRow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run := func(args ...string) (int, string) {
-		var out bytes.Buffer
-		none := func() int { return 0 }
-		a := newApp(Streams{
-			In: strings.NewReader(""), Out: &out, Err: &out, Log: &out,
-			Environ: func() []string { return nil }, Getenv: func(string) string { return "" }, Width: none, OutWidth: none,
-		})
-		a.datasets = append(a.datasets, echo)
-		root := a.root()
-		root.SetArgs(args)
-		code := a.exitCode(root.ExecuteContext(t.Context()))
-		for _, w := range a.writers {
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return code, out.String()
-	}
-	if code, got := run("run", "echo.pipeline.hcl", "--simulate=virtual", "--out", "out"); code != exitOK {
-		t.Fatalf("exit code %d:\n%s", code, got)
-	}
+	run := toyRunner(t, func(a *app) { a.datasets = append(a.datasets, echo) })
+	run(exitOK, "run", "echo.pipeline.hcl", "--simulate=virtual", "--out", "out")
 	plan, err := os.ReadFile(filepath.Join("out", "plan.json"))
 	if err != nil || !strings.Contains(string(plan), `"kind": "echo"`) {
 		t.Errorf("the plan does not name the dataset: %v", err)
 	}
-	if code, got := run("schema", "dataset", "echo"); code != exitOK || !strings.Contains(got, "Prompts in capitals.") {
-		t.Errorf("schema: exit code %d, %s", code, got)
+	if got := run(exitOK, "schema", "dataset", "echo"); !strings.Contains(got, "Prompts in capitals.") {
+		t.Errorf("schema: %s", got)
 	}
 	if err := os.Remove("lines.txt"); err != nil {
 		t.Fatal(err)
 	}
-	if code, got := run("validate", "echo.pipeline.hcl"); code != exitUsage || !strings.Contains(got, "is not there") {
-		t.Errorf("without its file: exit code %d, %s", code, got)
+	if got := run(exitUsage, "validate", "echo.pipeline.hcl"); !strings.Contains(got, "is not there") {
+		t.Errorf("without its file: %s", got)
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -99,33 +98,14 @@ benchmark "b" {
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func(args ...string) (int, string) {
-		var out bytes.Buffer
-		none := func() int { return 0 }
-		a := newApp(Streams{
-			In: strings.NewReader(""), Out: &out, Err: &out, Log: &out,
-			Environ: func() []string { return nil }, Getenv: func(string) string { return "" }, Width: none, OutWidth: none,
-		})
-		e := toyEngine{program}
-		a.servers = append(a.servers, server{e.kind(), e})
-		root := a.root()
-		root.SetArgs(args)
-		code := a.exitCode(root.ExecuteContext(t.Context()))
-		for _, w := range a.writers {
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return code, out.String()
-	}
-	if code, got := run("run", "toy.pipeline.hcl", "--out", "out"); code != exitOK {
-		t.Fatalf("exit code %d:\n%s", code, got)
-	}
+	e := toyEngine{program}
+	run := toyRunner(t, func(a *app) { a.servers = append(a.servers, server{e.kind(), e}) })
+	run(exitOK, "run", "toy.pipeline.hcl", "--out", "out")
 	results, err := os.ReadFile(filepath.Join("out", "results.json"))
 	if err != nil || !strings.Contains(string(results), "1.2.3-toy") {
 		t.Errorf("the results do not say what was measured: %v", err)
 	}
-	if code, got := run("schema", "server", "toy"); code != exitOK || !strings.Contains(got, "A server of the test binary.") {
-		t.Errorf("schema: exit code %d, %s", code, got)
+	if got := run(exitOK, "schema", "server", "toy"); !strings.Contains(got, "A server of the test binary.") {
+		t.Errorf("schema: %s", got)
 	}
 }

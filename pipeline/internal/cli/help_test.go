@@ -21,6 +21,16 @@ func onTerminal(columns int, command ...string) (code int, out string) {
 	return code, b.String()
 }
 
+// run runs a command without a terminal, fails the test unless it ends with an exit status, and returns what it prints.
+func run(t *testing.T, wanted int, command ...string) string {
+	t.Helper()
+	code, out := onTerminal(0, command...)
+	if code != wanted {
+		t.Fatalf("%v: exit status %d, want %d:\n%s", command, code, wanted, out)
+	}
+	return out
+}
+
 // widest returns the number of columns of the widest line of a text.
 func widest(text string) (columns int) {
 	for line := range strings.Lines(text) {

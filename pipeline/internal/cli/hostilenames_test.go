@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -38,13 +38,12 @@ func TestHostileNames(t *testing.T) {
 			}
 		}
 	}
-	run := toyRunner(t, func(*app) {})
 	for format, breaks := range map[string]string{
 		"text": "", "markdown": "", "html": "<script>alert", "svg": "<script", "junit": "<script", "latex": `\input`, "csv": ",=HYP",
 	} {
 		t.Run(format, func(t *testing.T) {
 			// Without a margin the exit status is 0, and the output alone comes back.
-			out := run(exitOK, "compare", "--test", "--by", "scenario", "--one-launch-per-file", "--format", format,
+			out := run(t, 0, "compare", "--test", "--by", "scenario", "--one-launch-per-file", "--format", format,
 				"base-*.csv", "name=<b>\x1b[31m\u202e|y:head-*.csv")
 			if breaks != "" && strings.Contains(out, breaks) {
 				t.Errorf("%q is in it", breaks)

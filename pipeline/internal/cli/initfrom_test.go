@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"os"
@@ -8,6 +8,9 @@ import (
 
 	"github.com/servegate/pipeline/internal/golden"
 )
+
+// starter is the file that init writes.
+const starter = "gate.pipeline.hcl"
 
 // TestInitFrom makes a file of each source in testdata/from, which is valid in the form of fmt and starts the command
 // lines of launch.txt.
@@ -28,20 +31,19 @@ func TestInitFrom(t *testing.T) {
 			if err := os.CopyFS(dir, os.DirFS(want)); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Remove(starterFile); err != nil && !golden.Updating() {
+			if err := os.Remove(starter); err != nil && !golden.Updating() {
 				t.Fatal(err)
 			}
 			name := filepath.Base(source)
-			run := toyRunner(t, func(*app) {})
-			run(exitOK, "init", "--from", name)
-			made, err := os.ReadFile(starterFile)
+			run(t, 0, "init", "--from", name)
+			made, err := os.ReadFile(starter)
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden.Equal(t, filepath.Join(want, starterFile), made)
-			run(exitOK, "validate", starterFile)
-			run(exitOK, "fmt", "--check", starterFile)
-			launch := strings.ReplaceAll(run(exitOK, "plan", "--launch", starterFile), dir, "DIR")
+			golden.Equal(t, filepath.Join(want, starter), made)
+			run(t, 0, "validate", starter)
+			run(t, 0, "fmt", "--check", starter)
+			launch := strings.ReplaceAll(run(t, 0, "plan", "--launch", starter), dir, "DIR")
 			golden.Equal(t, filepath.Join(want, "launch.txt"), launch)
 		})
 	}
