@@ -1,6 +1,10 @@
 package github
 
-import "github.com/servegate/pipeline/reports/publish/note"
+import (
+	"time"
+
+	"github.com/servegate/pipeline/reports/publish/note"
+)
 
 // PullRequest identifies a pull request and its head.
 type PullRequest struct {
@@ -33,6 +37,8 @@ type Check struct {
 	// Author is the login of the app that created it, "" if GitHub did not return it.
 	Author string
 	URL    string
+	// Completed is when it got its conclusion, zero if GitHub did not return it.
+	Completed time.Time
 }
 
 // The conclusions in use.

@@ -252,7 +252,7 @@ func check(c *gh.CheckRun) Check {
 	out := Check{
 		ID: c.GetID(), Name: c.GetName(), SHA: c.GetHeadSHA(), ExternalID: c.GetExternalID(), Conclusion: c.GetConclusion(), URL: c.GetHTMLURL(),
 		DetailsURL: c.GetDetailsURL(), Title: c.GetOutput().GetTitle(), Summary: c.GetOutput().GetSummary(),
-		Annotated: c.GetOutput().GetAnnotationsCount(),
+		Annotated: c.GetOutput().GetAnnotationsCount(), Completed: c.GetCompletedAt().Time,
 	}
 	if slug := c.GetApp().GetSlug(); slug != "" {
 		out.Author = slug + "[bot]"

@@ -154,7 +154,8 @@ func measured(k Check, runs []WorkflowRun) bool {
 
 // accept marks the failed check runs that the measuring workflow wrote on the head, and the
 // statuses of the same runs, as accepted. They keep the measured result. A new commit is judged
-// again.
+// again. A result that the author of the comment cannot have seen is not accepted: the job of the
+// command may wait for hours while another commit is measured.
 func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (string, error) {
 	measuring, err := r.API.WorkflowRuns(ctx, r.Workflow, pr.HeadSHA)
 	if err != nil {
@@ -167,8 +168,17 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 	byWhom := "Accepted by " + r.Event.Comment.Author
 	runs := map[string]bool{}
 	n := 0
+	refusal := fmt.Sprintf("%s has no failed check run of the workflow %s: there is nothing to accept", note.Short(pr.HeadSHA), r.Workflow)
 	for _, k := range all {
 		if k.Conclusion != Failure || !measured(k, measuring) {
+			continue
+		}
+		switch {
+		case k.Title == unmeasured:
+			refusal = fmt.Sprintf("the run of %s ended without a measurement: there is nothing to accept", note.Short(pr.HeadSHA))
+			continue
+		case k.Completed.After(r.Event.Comment.Created):
+			refusal = fmt.Sprintf("the result of %s is newer than the comment: read it, and write the command again", note.Short(pr.HeadSHA))
 			continue
 		}
 		k.Annotations = nil
@@ -185,8 +195,7 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 		n++
 	}
 	if n == 0 {
-		return "", &refusalError{fmt.Sprintf("%s has no failed check run of the workflow %s: there is nothing to accept",
-			note.Short(pr.HeadSHA), r.Workflow)}
+		return "", &refusalError{refusal}
 	}
 	statuses, err := r.API.Statuses(ctx, pr.HeadSHA)
 	for _, s := range statuses {

@@ -3,6 +3,7 @@ package github_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/servegate/pipeline/reports/github"
@@ -47,7 +48,7 @@ func respond(t *testing.T, s *githubtest.Server, author, body string, change fun
 	t.Helper()
 	e := github.Event{
 		Name: "issue_comment", Repo: "o/r", SHA: later, Number: 7, ServerURL: "https://github.com",
-		Comment: &github.EventComment{Action: "created", ID: 77, Author: author, Body: body},
+		Comment: &github.EventComment{Action: "created", ID: 77, Author: author, Body: body, Created: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)},
 	}
 	if change != nil {
 		change(&e)
@@ -207,6 +208,48 @@ func TestAcceptTakesOwnChecksAlone(t *testing.T) {
 		}
 		if k.Conclusion != want {
 			t.Errorf("check %s with external ID %s is %s, want %s", k.Name, k.ExternalID, k.Conclusion, want)
+		}
+	}
+}
+
+// TestAcceptOfWhatWasNotSeen: a result that came after the comment is not accepted, such as that of a commit that was
+// pushed while the job of the command was waiting.
+func TestAcceptOfWhatWasNotSeen(t *testing.T) {
+	s := hub(t, "o/r")
+	got := respond(t, s, "wim", "/pipeline accept larger blocks", func(e *github.Event) {
+		e.Comment.Created = s.Checks()[0].Completed.Add(-time.Second)
+	})
+	if !strings.Contains(got.Refused, "newer than the comment") {
+		t.Errorf("%+v", got)
+	}
+	if got := s.Checks()[0].Conclusion; got != "failure" {
+		t.Errorf("the check is %s", got)
+	}
+}
+
+// TestAcceptOfWhatWasNotMeasured: a file that could not be read has no result that could be accepted.
+func TestAcceptOfWhatWasNotMeasured(t *testing.T) {
+	s := hub(t, "o/r")
+	s.MoveHead(7, later)
+	s.AddRun(githubtest.WorkflowRun{ID: 8123, Attempt: 1, File: "performance-pull-request.yml", Event: "pull_request", SHA: later,
+		Status: "completed", Conclusion: "failure"})
+	e := pullRequest()
+	e.SHA = later
+	api, err := github.NewClient(github.Options{URL: s.URL, Token: githubtest.Token, Repo: "o/r", Clock: newClock()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &github.Publisher{API: api, Event: e, Settings: github.Settings{Check: "pipeline"}, Clock: newClock()}
+	p.Start(t.Context())
+	if warnings := p.Fail(t.Context(), "gate.hcl does not exist", true); len(warnings) > 0 {
+		t.Fatal(warnings)
+	}
+	if got := respond(t, s, "wim", "/pipeline accept larger blocks", nil); !strings.Contains(got.Refused, "without a measurement") {
+		t.Errorf("%+v", got)
+	}
+	for _, k := range s.Checks() {
+		if k.Conclusion != "failure" {
+			t.Errorf("the check %q of %s is %s", k.Title, k.SHA, k.Conclusion)
 		}
 	}
 }

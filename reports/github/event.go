@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/publish/note"
@@ -46,6 +47,8 @@ type EventComment struct {
 	ID     int64
 	Author string // login
 	Body   string
+	// Created is when it was written.
+	Created time.Time
 }
 
 // Run identifies an attempt of a workflow run.
@@ -97,9 +100,10 @@ type Payload struct {
 		PullRequest *struct{} `json:"pull_request"`
 	} `json:"issue"`
 	Comment *struct {
-		ID   int64  `json:"id"`
-		Body string `json:"body"`
-		User struct {
+		ID      int64     `json:"id"`
+		Body    string    `json:"body"`
+		Created time.Time `json:"created_at"`
+		User    struct {
 			Login string `json:"login"`
 		} `json:"user"`
 	} `json:"comment"`
@@ -158,7 +162,8 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 		e.SHA, e.HeadRepo, e.HeadBranch, e.Workflow = w.SHA, w.Repository.FullName, w.Branch, w.Name
 		e.Run = Run{ID: w.ID, Attempt: max(w.Attempt, 1)}
 	case e.Name == "issue_comment" && p.Issue != nil && p.Comment != nil:
-		e.Comment = &EventComment{Action: p.Action, ID: p.Comment.ID, Author: p.Comment.User.Login, Body: p.Comment.Body}
+		e.Comment = &EventComment{Action: p.Action, ID: p.Comment.ID, Author: p.Comment.User.Login, Body: p.Comment.Body,
+			Created: p.Comment.Created}
 		if p.Issue.PullRequest != nil {
 			e.Number = p.Issue.Number
 		}

@@ -300,10 +300,13 @@ func (p *Publisher) Fail(ctx context.Context, reason string, configuration bool)
 	failed := result.OutcomeOf(result.CauseFailed)
 	conclusion, title := string(failed.Check), failed.Headline
 	if configuration {
-		conclusion, title = Failure, "configuration, no verdict"
+		conclusion, title = Failure, unmeasured
 	}
 	return p.end(ctx, conclusion, title, p.Mask.of(escape.Inline(p.Mask.of(reason), maxMessage)))
 }
+
+// unmeasured is the title of a check run that failed because of the configuration.
+const unmeasured = "configuration, no verdict"
 
 // end completes what Start began.
 func (p *Publisher) end(ctx context.Context, conclusion, title, summary string) []string {

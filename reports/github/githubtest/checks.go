@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -65,7 +66,10 @@ func (s *Server) saveCheck(r *http.Request) reply {
 	if c == nil {
 		return notFound
 	}
-	c.Name, c.Status, c.Conclusion = in.Name, in.Status, in.Conclusion
+	c.Name, c.Status, c.Conclusion, c.Completed = in.Name, in.Status, in.Conclusion, time.Time{}
+	if in.Conclusion != "" {
+		c.Completed = s.now().UTC().Truncate(time.Second)
+	}
 	if in.Output != nil {
 		c.Title, c.Summary = in.Output.Title, in.Output.Summary
 		c.Annotations = slices.Concat(c.Annotations, in.Output.Annotations)
@@ -101,9 +105,14 @@ func (s *Server) listChecks(r *http.Request) reply {
 
 // checkJSON returns a check run as in answers.
 func (s *Server) checkJSON(c Check) object {
+	var completed any
+	if !c.Completed.IsZero() {
+		completed = c.Completed.Format(time.RFC3339)
+	}
 	return object{
 		"id": c.ID, "name": c.Name, "head_sha": c.SHA, "external_id": c.ExternalID, "status": c.Status, "conclusion": c.Conclusion,
-		"details_url": c.DetailsURL, "html_url": c.HTMLURL,
+		"completed_at": completed,
+		"details_url":  c.DetailsURL, "html_url": c.HTMLURL,
 		"output": object{"title": c.Title, "summary": c.Summary, "annotations_count": len(c.Annotations)},
 		"app":    object{"slug": strings.TrimSuffix(s.Viewer, "[bot]")},
 	}

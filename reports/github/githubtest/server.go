@@ -84,6 +84,8 @@ type Check struct {
 	Title       string       `json:"-"`
 	Summary     string       `json:"-"`
 	Annotations []Annotation `json:"-"`
+	// Completed is when it got its conclusion.
+	Completed time.Time `json:"-"`
 }
 
 // Annotation is an annotation of a check run.
