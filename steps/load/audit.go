@@ -90,6 +90,7 @@ func duration(requests record.List) int64 {
 type sends struct {
 	lags         []int64 // in the order of the ends
 	resent       int
+	exhausted    int
 	coalesced    coalesced
 	socketErrors int
 	// scheduled counts the requests with a planned time. The last of them has the index last, was planned for the time
@@ -103,6 +104,9 @@ func (s *sends) add(a *attempt) {
 	s.lags = append(s.lags, a.lag)
 	if a.rec.Resent {
 		s.resent++
+	}
+	if a.exhausted {
+		s.exhausted++
 	}
 	s.coalesced.events += a.coalesced.events
 	s.coalesced.sum += a.coalesced.sum
@@ -123,7 +127,7 @@ func (s *sends) add(a *attempt) {
 // are caused by the server and not part of a lag. The realised rate is the rate at which requests were ready to send: up
 // to the last planned time plus its lag.
 func (s *sends) fill(out *record.Audit, scheduled bool, scale float64) {
-	out.Redials, out.SocketErrors = s.resent, s.socketErrors
+	out.Redials, out.SocketErrors, out.Exhausted = s.resent, s.socketErrors, s.exhausted
 	out.CoalescedReads, out.CoalescedMax = s.coalesced.events, s.coalesced.max
 	if s.coalesced.events > 0 {
 		out.CoalescedMean = s.coalesced.sum / int64(s.coalesced.events)

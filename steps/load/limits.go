@@ -56,10 +56,14 @@ const (
 	CauseLost   Cause = "load_generator_lost" // the process of a load generator was lost
 )
 
-// Void returns why a run is void, or "". Only failures of the client make a run void: late sends, a rate
-// below the plan, a step of the clock. A closed loop has no plan; only the clock can make it void.
+// Void returns why a run is void, or "". Only failures of the client make a run void: requests that it could not connect,
+// late sends, a rate below the plan, a step of the clock. A closed loop has no plan, so it has neither lag nor rate.
 func (l Limits) Void(a record.Audit) (cause Cause, reason string) {
 	l = l.withDefaults()
+	if a.Exhausted > 0 {
+		return CauseClient, fmt.Sprintf("the client's machine had no file descriptor, port or memory left for the connections of %d requests: "+
+			"raise its limits (ulimit -n), or have fewer requests in flight", a.Exhausted)
+	}
 	if step := time.Duration(max(a.ClockStep, -a.ClockStep)); step > l.ClockStep {
 		return CauseClock, fmt.Sprintf("the clock was stepped by %v during the run (limit %v)", readable(step), l.ClockStep)
 	}

@@ -1,7 +1,11 @@
 package load
 
 import (
+	"fmt"
+	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +27,7 @@ func TestVoid(t *testing.T) {
 		{"gaps shrink with the time scale", Limits{}, record.Audit{PlannedRate: 2, RealisedRate: 2, LagP99: 49 * ms, TimeScale: 10}, "late"},
 		{"rate", Limits{}, record.Audit{PlannedRate: 100, RealisedRate: 97}, "97 of 100"},
 		{"clock", Limits{}, record.Audit{PlannedRate: 100, RealisedRate: 100, ClockStep: -11 * ms}, "clock"},
+		{"no descriptors", Limits{}, record.Audit{Exhausted: 3}, "connections of 3 requests"},
 		{"burst", Limits{}, record.Audit{LagP99: 200 * ms}, ""},
 		{"stalled burst", Limits{}, record.Audit{LagP99: 300 * ms}, "late"},
 		{"closed loop", Limits{}, record.Audit{}, ""},
@@ -52,6 +57,23 @@ func TestDurationsAreReadable(t *testing.T) {
 	} {
 		if got := readable(d).String(); got != want {
 			t.Errorf("%d ns is %s, want %s", d, got, want)
+		}
+	}
+}
+
+// TestExhausted: a connection that this machine has no descriptor or port for is no failure of the server.
+func TestExhausted(t *testing.T) {
+	for of, want := range map[syscall.Errno]bool{
+		syscall.EMFILE: true, syscall.ENFILE: true, syscall.EADDRNOTAVAIL: true, syscall.ECONNREFUSED: false, syscall.ECONNRESET: false,
+	} {
+		err := fmt.Errorf("connect: %w", &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", of)})
+		r, a := &runner{t0: time.Now(), scale: 1}, &attempt{}
+		r.fail(t.Context(), a, err)
+		r.sends.add(a)
+		var audit record.Audit
+		r.sends.fill(&audit, false, 1)
+		if cause, _ := (Limits{}).Void(audit); (cause == CauseClient) != want || a.rec.Failure != record.FailConnect {
+			t.Errorf("%v: void for %q, %s", of, cause, a.rec.Failure)
 		}
 	}
 }

@@ -83,6 +83,7 @@ type runner struct {
 type attempt struct {
 	rec       record.Request
 	lag       int64 // wall; sends behind the plan
+	exhausted bool  // see [exhausted]
 	coalesced coalesced
 	said      json.RawMessage // if a later prompt repeats it
 }

@@ -2,6 +2,9 @@ package load
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/servegate/pipeline/steps/dataset"
@@ -92,10 +95,18 @@ func (r *runner) model(at int64) int64 { return toModel(at, r.scale) }
 // fail records a request that got no connection.
 func (r *runner) fail(ctx context.Context, a *attempt, err error) {
 	a.rec.Done = max(r.model(int64(time.Since(r.t0))), a.rec.Sent)
-	a.rec.Failure, a.rec.Error = record.FailConnect, clip(err.Error(), maxError)
+	a.rec.Failure, a.rec.Error, a.exhausted = record.FailConnect, clip(err.Error(), maxError), exhausted(err)
 	if ctx.Err() != nil {
 		a.rec.Failure, a.rec.Error = record.FailCancelled, "the run was stopped"
 	}
+}
+
+// exhausted reports whether a connection failed because this machine has no more of what one needs: file descriptors, ports
+// or memory. The server is not the cause.
+func exhausted(err error) bool {
+	return slices.ContainsFunc([]error{
+		syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM,
+	}, func(of error) bool { return errors.Is(err, of) })
 }
 
 // perform exchanges one request and classifies it.
@@ -126,6 +137,7 @@ func (r *runner) perform(ctx context.Context, a *attempt, prompt dataset.Prompt,
 			a.said = out.message()
 		}
 	}
+	a.exhausted = exhausted(err)
 	a.rec.Status, a.rec.Done = resp.status, r.model(int64(time.Since(r.t0)))
 	if err == nil {
 		a.rec.Done = r.model(resp.last)

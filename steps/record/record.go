@@ -188,6 +188,9 @@ type Audit struct {
 	WallSeconds float64 `json:"wall_seconds,omitempty"`
 	// SocketErrors is the number of requests that failed because a connection was not made, reset or cut.
 	SocketErrors int `json:"socket_errors,omitempty"`
+	// Exhausted is the number of requests that got no connection because the client's machine had no file descriptor, port or
+	// memory for it.
+	Exhausted int `json:"exhausted,omitempty"`
 	// ClockStep is the largest sampled change of wall clock minus monotonic clock during the run.
 	ClockStep int64 `json:"clock_step"`
 	// PeakConcurrency is exact, from a sweep over sends and ends.

@@ -362,6 +362,9 @@ func (w *world) respond(ctx context.Context, s *fakeServer, trouble string) (loa
 			q.Failure, q.Error = record.FailGarbage, "status 400: \x1b[31mno such key top-secret"
 		})
 		s.sick = trouble != "garbage"
+	case "exhausted": // the client got no connection
+		run.Requests.Edit(func(q *record.Request) { q.Failure = record.FailConnect })
+		run.Audit.Exhausted = run.Requests.Len()
 	case "late":
 		run.Audit.LagP99 = int64(time.Second)
 	}

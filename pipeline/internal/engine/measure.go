@@ -18,15 +18,16 @@ import (
 )
 
 // measure reduces the records of a run and sets its status. The checks apply in this order. The run failed if the
-// server failed. It is void if the load generator was lost. It failed if the load could not be executed or no request
-// succeeded. It is void if the client was the limit. It is ok otherwise, also with some failed requests.
+// server failed. It is void if the load generator was lost. It failed if the load could not be executed. It is void if the
+// client could not connect requests. It failed if no request succeeded. It is void if the client was the limit. It is ok
+// otherwise, also with some failed requests.
 func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, warmup record.List, cause, err error) result.Run {
 	out := reduce(run)
 	if w.Answers == nil && !r.o.Bare {
 		out.Requests = comparability.CollectRequests(run.Requests, warmup)
 	}
 	limit, void := limits(bm.Limits).Void(run.Audit)
-	if w.Answers != nil {
+	if w.Answers != nil && run.Audit.Exhausted == 0 {
 		limit, void = "", "" // answers do not depend on when requests were sent
 	}
 	lost, isLost := errors.AsType[*load.LostError](err)
@@ -38,7 +39,7 @@ func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, wa
 		return out
 	case err != nil:
 		out.Status, out.Reason = result.RunFailed, r.o.Redact.String(err.Error())
-	case out.Failed == out.Sent:
+	case out.Failed == out.Sent && run.Audit.Exhausted == 0:
 		out.Status, out.Reason = result.RunFailed, "no request succeeded: "+classes(out.Failures)+r.words(run)
 	case void != "":
 		out.Status, out.Reason, out.VoidCause = result.RunVoid, void, result.VoidCause(limit)
@@ -152,8 +153,10 @@ func audit(a record.Audit) map[string]any {
 		"dials": float64(a.Dials), "redials": float64(a.Redials),
 		"cpu_s": a.CPUSeconds, "clock_step_s": sec(a.ClockStep), "peak_concurrency": float64(a.PeakConcurrency),
 	}
-	if a.Closed > 0 {
-		out["closed"] = float64(a.Closed)
+	for name, n := range map[string]int{"closed": a.Closed, "exhausted": a.Exhausted} {
+		if n > 0 {
+			out[name] = float64(n)
+		}
 	}
 	for name, text := range map[string]string{"clock": a.Clock, "schedule_hash": a.ScheduleHash, "work_hash": a.WorkHash} {
 		if text != "" {
