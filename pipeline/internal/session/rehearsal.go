@@ -264,7 +264,7 @@ func (p *planted) restore(out *engine.Outcome, original *plan.Plan) *engine.Outc
 func inFolder(do func(folder func(name string) (string, error)) error) error {
 	dir, err := os.MkdirTemp("", "pipeline-virtual-")
 	if err != nil {
-		return err
+		return fmt.Errorf("make a temporary folder: %w: set TMPDIR to a folder that you may write to", err)
 	}
 	return errors.Join(do(func(string) (string, error) { return os.MkdirTemp(dir, "") }), os.RemoveAll(dir))
 }
