@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/servegate/pipeline/reports/humanize"
@@ -47,6 +48,9 @@ func nearFlag(cmd *cobra.Command, err error) error {
 		if strings.HasSuffix(given, "-"+n) {
 			name = n
 		}
+	}
+	if given == "num-prompts" && slices.Contains(names, "requests") { // of vllm bench serve
+		name = "requests"
 	}
 	switch {
 	case name != "":

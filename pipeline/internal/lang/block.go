@@ -92,6 +92,7 @@ func (b *block) sorted() []*hclsyntax.Attribute {
 type decoder struct {
 	registry *steps.Registry
 	root     *blockType
+	outer    []*blockType // blocks that hold the one that is decoded
 	*reporter
 }
 
@@ -110,7 +111,9 @@ func (d *decoder) block(src *hclsyntax.Block, t *blockType) *block {
 	}
 	before := len(d.diags)
 	d.attributes(src.Body, b)
+	d.outer = append(d.outer, b.typ)
 	d.nested(src.Body, b)
+	d.outer = d.outer[:len(d.outer)-1]
 	b.hasUnknown = len(d.diags) > before
 	return b
 }
@@ -190,12 +193,24 @@ func (d *decoder) unknownArgument(a *hclsyntax.Attribute, t *blockType) {
 		detail = fmt.Sprintf("It is an argument of %s %q.", t.name, other)
 	} else if how := here(a.Name, stands); how != "" {
 		detail = how
+	} else if outer := d.outerWith(a.Name); outer != "" {
+		detail = fmt.Sprintf("It is an argument of %s: put it outside of the %s block.", outer, t.name)
 	} else if homes := t.homes(d.registry, a.Name, true); len(homes) > 0 && enum.Nearest(a.Name, t.attrNames()) == "" {
 		detail = fmt.Sprintf("Put it inside %s.", homes[0])
 	} else if name := enum.Nearest(a.Name, t.childNames()); name != "" && enum.Nearest(a.Name, t.attrNames()) == "" {
 		detail = fmt.Sprintf("Did you mean the block %s { … }?", name)
 	}
 	d.report(problem(codeArgument, a.NameRange, fmt.Sprintf("%s has no argument %q", t.name, a.Name), detail))
+}
+
+// outerWith returns the name of the innermost block around the current one that has an argument, "" if none has it.
+func (d *decoder) outerWith(name string) string {
+	for _, t := range slices.Backward(d.outer) {
+		if _, ok := t.schema.Attr(name); ok {
+			return t.name
+		}
+	}
+	return ""
 }
 
 // nested decodes the blocks that the type has and reports the others.

@@ -152,6 +152,9 @@ func (s *scope) checkLate(expr hcl.Expression, a steps.Attr) *hcl.Diagnostic {
 	return s.eval.notYet(expr, a.Name, "")
 }
 
+// axes are the arguments of load that other tools read lists for.
+var axes = []string{"rate", "max_concurrency", "burstiness", "requests"}
+
 // convertType converts a value to the type of an argument, through its unit if it has one.
 func convertType(at hcl.Range, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagnostic) {
 	if a.Unit != "" {
@@ -161,6 +164,10 @@ func convertType(at hcl.Range, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagn
 	out := v
 	if err == nil {
 		out, err = convert.Convert(v, a.Type)
+	}
+	if err != nil && a.Type == cty.Number && v.CanIterateElements() && slices.Contains(axes, a.Name) {
+		return v, problem(codeType, at, fmt.Sprintf("%s must be %s", a.Name, typeName(a.Type)), fmt.Sprintf(
+			"To measure several, make them an axis of the benchmark: write matrix { %[1]s = [1, 2] }, and here %[1]s = matrix.%[1]s.", a.Name))
 	}
 	if err != nil {
 		return v, problem(codeType, at, fmt.Sprintf("%s must be %s", a.Name, typeName(a.Type)),
@@ -239,7 +246,11 @@ func checkNumbers(at hcl.Range, name string, v cty.Value) *hcl.Diagnostic {
 		return nil
 	case v.Type() == cty.Number:
 		if f, _ := v.AsBigFloat().Float64(); f-f != 0 {
-			return problem(codeValue, at, fmt.Sprintf("%s holds a number that is too large", name), "Numbers go up to about 1.8e308.")
+			advice := "Numbers go up to about 1.8e308."
+			if slices.Contains(axes, name) {
+				advice += " " + here("inf", inRoot)
+			}
+			return problem(codeValue, at, fmt.Sprintf("%s holds a number that is too large", name), advice)
 		}
 	case v.CanIterateElements():
 		for it := v.ElementIterator(); it.Next(); {

@@ -133,6 +133,9 @@ func first(diags hcl.Diagnostics) hcl.Diagnostics {
 	lines := map[int]bool{}
 	var out hcl.Diagnostics
 	for i, d := range diags {
+		if d.Summary == "Missing newline after argument" {
+			d.Detail += " If the value is text, write it in quotes."
+		}
 		if strings.HasPrefix(d.Summary, "Unclosed template") {
 			return diags[i : i+1]
 		}

@@ -130,3 +130,24 @@ benchmark "open" {
     requests = 10
   }
 }
+
+benchmark "infinite" {
+  target  = server.vllm.sut
+  dataset = dataset.random.short
+
+  load {
+    rate     = "inf"
+    requests = 10
+  }
+}
+
+benchmark "lists" {
+  target  = server.vllm.sut
+  dataset = dataset.random.short
+
+  load {
+    rate            = [1, 2]
+    max_concurrency = [4, 8]
+    requests        = 10
+  }
+}

@@ -25,6 +25,8 @@ locals {
   i = len("x")
   j = github.sha
   k = uper("x")
+  l = inf
+  m = True
 }
 
 server "vllm" "x" {
@@ -34,4 +36,14 @@ server "vllm" "x" {
   model      = "m"
   dynamic "env" {}
   lifecycle {}
+}
+
+benchmark "b" {
+  target = server.vllm.x
+  load {
+    request_rate = 4
+    num_prompts  = 200
+    concurrency  = 8
+    endpoint     = "chat"
+  }
 }
