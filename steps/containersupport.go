@@ -70,13 +70,13 @@ type ContainerSupport struct {
 	Every string
 }
 
-// ContainerUse is what a place does with one argument. [Carried], [CarriedExcept] and [NotCarried] make it.
+// ContainerUse describes the treatment of one argument by a place. [Carried], [CarriedExcept] and [NotCarried] make it.
 type ContainerUse struct {
 	// As is what the argument becomes, such as an option of a command; "" means that the place refuses it.
 	As string
 	// Refuse returns what the place does not support of a container, as phrases; nil accepts all values.
 	Refuse func(*ContainerSpec) []string
-	// Advice is what to write instead of what is refused.
+	// Advice tells what to write instead of a refused argument.
 	Advice string
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/servegate/pipeline/internal/lazyregexp"
 )
 
-// Names are what reports call the two sides of a comparison: what differs between them, such as the
+// Names holds the names of the two sides of a comparison in reports: what differs between them, such as the
 // tags of their images.
 type Names struct{ Head, Base string }
 
@@ -187,7 +187,7 @@ func (s Sides) models() Names {
 var unnamed = []string{"image", "executable", "made of", "url"}
 
 // settings names the sides by the argument, variable or work that differs, if only one does. A value
-// that is itself a role, such as SIDE=head, is no difference.
+// that is itself a role, such as SIDE=head, does not count.
 func (s Sides) settings() Names {
 	var all []SideDifference
 	for _, d := range s.Differences {

@@ -69,8 +69,8 @@ func IsForm(name string) bool {
 	return slices.ContainsFunc(forms, func(f form) bool { return f.name == name })
 }
 
-// ErrUnknown means that a source has no known form.
-var ErrUnknown = errors.New("has no form that is known")
+// errUnknown means that a source has no known form.
+var errUnknown = errors.New("has no form that is known")
 
 // Read reads sources that together define servers and loads.
 func Read(sources ...Source) (*Definition, error) {
@@ -131,7 +131,7 @@ func (d *Definition) readSource(s *source) error {
 	for _, text := range hereDocuments(string(s.Data)) { // a script that writes a manifest
 		part := s.Source
 		part.Data = []byte(text)
-		if err := d.readSource(&source{Source: part}); !errors.Is(err, ErrUnknown) {
+		if err := d.readSource(&source{Source: part}); !errors.Is(err, errUnknown) {
 			return err
 		}
 	}
@@ -139,7 +139,7 @@ func (d *Definition) readSource(s *source) error {
 	for _, f := range forms {
 		known = append(known, f.name)
 	}
-	return fmt.Errorf("%w: %s", ErrUnknown, strings.Join(known, ", "))
+	return fmt.Errorf("%w: %s", errUnknown, strings.Join(known, ", "))
 }
 
 // fenced returns the code of a page between its fences, "" for a text without any.

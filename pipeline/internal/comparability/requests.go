@@ -8,9 +8,9 @@ import (
 	"github.com/servegate/pipeline/steps/record"
 )
 
-// MaxRequests is the largest number of requests of a run that are compared one by one. Their digest has about
+// maxRequests is the largest number of requests of a run that are compared one by one. Their digest has about
 // 35 bytes per request.
-const MaxRequests = 100_000
+const maxRequests = 100_000
 
 // request is one measured request in a digest.
 type request struct {
@@ -67,7 +67,7 @@ func CollectRequests(requests, warmup record.List) *result.RunRequests {
 				tail, tails = tail+float64(max(r.Done-r.Events[n-1].At, 0))/1e9, tails+1
 			}
 		}
-		if r.Index < next || r.Index >= MaxRequests {
+		if r.Index < next || r.Index >= maxRequests {
 			continue
 		}
 		for ; next < r.Index; next++ {

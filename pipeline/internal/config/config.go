@@ -1,7 +1,7 @@
 // Package config holds an evaluated pipeline: what the language made of its files, and what the plan, the
 // places and a session read.
 //
-// It imports nothing of the language. What the language can evaluate only at run time is asked for by [Late].
+// It imports nothing of the language. [Late] evaluates what is known only at run time.
 package config
 
 import (

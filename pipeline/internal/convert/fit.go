@@ -23,9 +23,9 @@ type FitOptions struct {
 	Loose bool
 }
 
-// BenchmarkParam is the parameter that names the benchmark of a result, if a file has several that
+// benchmarkParam is the parameter that names the benchmark of a result, if a file has several that
 // fit.
-const BenchmarkParam = "benchmark"
+const benchmarkParam = "benchmark"
 
 // Fit fills the cells of a plan, given as benchmarks without runs, with imported runs. A result
 // belongs to the cell whose axis values equal the result's parameters of the same names. Results
@@ -175,7 +175,7 @@ func (f *fitting) placeRun(r *Run) error {
 	for _, s := range found[min(1, len(found)):] {
 		if s.benchmark != found[0].benchmark {
 			return &Error{r.Source, r.Line, fmt.Errorf("the result fits %s and %s: say which by a label, such as %s=%s",
-				found[0].benchmark.Addr, s.benchmark.Addr, BenchmarkParam, shortBenchmark(s.benchmark))}
+				found[0].benchmark.Addr, s.benchmark.Addr, benchmarkParam, shortBenchmark(s.benchmark))}
 		}
 	}
 	if len(found) == 0 {
@@ -191,7 +191,7 @@ func (f *fitting) placeRun(r *Run) error {
 func shortBenchmark(b *result.Benchmark) string { return strings.TrimPrefix(b.Addr, "benchmark.") }
 
 func (f *fitting) belongs(r *Run, s *slot) bool {
-	if name, ok := r.Param(BenchmarkParam); ok && name != shortBenchmark(s.benchmark) && name != s.benchmark.Addr {
+	if name, ok := r.Param(benchmarkParam); ok && name != shortBenchmark(s.benchmark) && name != s.benchmark.Addr {
 		return false
 	}
 	for _, v := range s.cell.Values {
@@ -243,7 +243,7 @@ func (f *fitting) fillSlot(s *slot) error {
 	if differs := differentWork(s.runs); differs != "" {
 		f.notef(serious, "results of the cell %s did different work (%s)", name(c.values), differs)
 	}
-	given := []string{f.opt.LaunchBy, BenchmarkParam}
+	given := []string{f.opt.LaunchBy, benchmarkParam}
 	for _, v := range s.cell.Values {
 		given = append(given, f.param(v.Name))
 	}

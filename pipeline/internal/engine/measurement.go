@@ -35,7 +35,7 @@ func Start(ctx context.Context, options Options) (*Measurement, error) {
 	}
 	cancel := func() {}
 	if r.plan.Timeout > 0 {
-		ctx, cancel = context.WithTimeoutCause(ctx, seconds(r.plan.Timeout), ErrTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, seconds(r.plan.Timeout), errTimeout)
 	}
 	stopHeart := r.heartbeat(ctx)
 	return &Measurement{r: r, ctx: ctx, left: besides(r.plan.Rounds()), stop: func() { stopHeart(); cancel() }}, nil

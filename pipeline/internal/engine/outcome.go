@@ -235,8 +235,8 @@ func (l Launched) failures() int {
 	return n
 }
 
-// ErrTimeout is the cause when the pipeline's own timeout ends a run.
-var ErrTimeout = errors.New("the pipeline's timeout has passed")
+// errTimeout is the cause when the pipeline's own timeout ends a run.
+var errTimeout = errors.New("the pipeline's timeout has passed")
 
 // ErrPlanChanged reports that a run cannot be resumed because its plan has changed.
 var ErrPlanChanged = errors.New("the plan has changed since the run began")

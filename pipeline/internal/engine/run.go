@@ -167,13 +167,13 @@ func (r *runner) finish(ctx context.Context, err error) (*Outcome, error) {
 	case isConfig:
 		out.Status, out.Reason = result.StatusFailed, err.Error()
 		return out, config
-	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrTimeout):
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout):
 		out.Status, out.Cause = result.StatusInterrupted, context.Cause(ctx)
 		out.Reason = r.o.Redact.String(out.Cause.Error())
 		r.bus.Emit(event.Event{Type: event.Interrupted, Text: out.Reason})
 	case ctx.Err() != nil:
 		out.Status = result.StatusFailed
-		out.Reason = fmt.Sprintf("%v (%s)", ErrTimeout, seconds(r.plan.Timeout))
+		out.Reason = fmt.Sprintf("%v (%s)", errTimeout, seconds(r.plan.Timeout))
 	default:
 		out.Status, out.Reason = result.StatusFailed, r.o.Redact.String(err.Error())
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 // sieve finds the parts of a text in which a secret may begin, so that the slow views are made of
-// these parts alone. In every view of plain text the letters and digits are those of the text, in
-// their order. So a secret in plain text has its own letters and digits in a row, whatever stands
-// between them. Text that is not plain (escapes, control characters, other scripts) is always such a part.
+// these parts alone. Every view of a plain text has the letters and digits of the text in the same order. A secret in plain
+// text therefore has its letters and digits in a row, with any other characters between them. Text that is not plain
+// (escapes, control characters, other scripts) is always such a part.
 type sieve struct {
 	heads  map[uint32][][]byte // the letters and digits of a secret behind its first four, by these
 	starts grams
@@ -206,7 +206,7 @@ func (w *sifting) token(i int) bool {
 	return slices.ContainsFunc(prefixes[w.text[i]], func(prefix string) bool { return w.prefixed(w.text[i:], prefix) })
 }
 
-// prefixes are those of tokens, by their first letter.
+// prefixes holds the prefixes of tokens by their first letter.
 var prefixes = func() (by [256][]string) {
 	for i := range shapes {
 		p := shapes[i].prefix
@@ -271,7 +271,7 @@ func (w *sifting) odd(i int) (more int) {
 	return 0
 }
 
-// plainPercent reports whether a percent sign before c is no escape.
+// plainPercent reports whether a percent sign before c stands for itself.
 func plainPercent(c byte) bool { return roles[c] != odd && !hexDigits[c] }
 
 // colour returns how long the sequence of a colour is behind its escape character, 0 if it is another.
@@ -309,8 +309,8 @@ func (w *sifting) suspect(to int) {
 	w.found = append(w.found, part{from, to})
 }
 
-// cut reports whether every view of a text is that of what stands before i and of what follows: no
-// escape goes from a letter or digit to one of these characters.
+// cut reports whether a text can be divided at i without changing its views: no escape runs from a letter or digit into
+// one of these characters.
 func cut(text []byte, i int) bool {
 	return alnum[text[i-1]] && cuts[text[i]]
 }

@@ -41,7 +41,7 @@ type Options struct {
 	Tests gates.Tests
 	// Version is the program's version, for required_version; "" or an invalid one passes all.
 	Version string
-	// MaxCells limits the cells of one matrix; 0 means DefaultMaxCells.
+	// MaxCells limits the cells of one matrix; 0 means defaultMaxCells.
 	MaxCells int
 	// Stored holds a stored run's copy of the files beside its pipeline; nil reads the files themselves.
 	Stored *config.Stored

@@ -13,8 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// DefaultMaxCells is the largest matrix that is expanded.
-const DefaultMaxCells = 10_000
+// defaultMaxCells is the largest matrix that is expanded.
+const defaultMaxCells = 10_000
 
 // maxTotal limits the cells of a pipeline, in multiples of the largest matrix.
 const maxTotal = 10

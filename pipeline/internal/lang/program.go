@@ -53,7 +53,7 @@ func parse(src *Sources, opt Options, rep *reporter) *program {
 		locals: map[string]*hclsyntax.Attribute{}, entities: map[string]*entity{}, names: map[string][]string{},
 	}
 	if p.maxCells == 0 {
-		p.maxCells = DefaultMaxCells
+		p.maxCells = defaultMaxCells
 	}
 	p.readDir, p.read = p.dir, map[string]string{}
 	if s := opt.Stored; s != nil {

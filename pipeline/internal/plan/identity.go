@@ -15,9 +15,9 @@ import (
 	"github.com/servegate/pipeline/steps"
 )
 
-// HashVersion is part of every cell hash. It changes only when the meaning of the hashed fields does, because
+// hashVersion is part of every cell hash. It changes only when the meaning of the hashed fields does, because
 // every stored baseline then loses its match.
-const HashVersion = "cell/1"
+const hashVersion = "cell/1"
 
 // Hash returns the identity of a cell: the benchmark's name, the axis values by name and the whole workload. It
 // excludes the order of axes and values, the file's name, the target's address and the seed, so a baseline
@@ -36,7 +36,7 @@ func Hash(benchmark string, values []result.AxisValue, w steps.Workload) string 
 		Benchmark string            `json:"benchmark"`
 		Axes      map[string]string `json:"axes"`
 		Workload  steps.Workload    `json:"workload"`
-	}{HashVersion, benchmark, axes, identified(w)})[:16]
+	}{hashVersion, benchmark, axes, identified(w)})[:16]
 }
 
 // identified returns a workload without the path of a file whose content is known.

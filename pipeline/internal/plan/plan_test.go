@@ -238,7 +238,7 @@ func TestPlanIsReproducible(t *testing.T) {
 func TestHash(t *testing.T) {
 	values := []result.AxisValue{{Name: "side", Value: "base"}, {Name: "rate", Value: "4"}}
 	if got, want := plan.Hash("serving", values, workload(4)), "3c7748ca92c68f1c"; got != want {
-		t.Errorf("Hash = %s, want %s: the identity of cells has changed; raise HashVersion if that is meant", got, want)
+		t.Errorf("Hash = %s, want %s: the identity of cells has changed; raise hashVersion if that is meant", got, want)
 	}
 	reversed := slices.Clone(values)
 	slices.Reverse(reversed)

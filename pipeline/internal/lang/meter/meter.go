@@ -54,7 +54,7 @@ func New(limits Limits) *Meter {
 // whatIsAllowed describes the limits of a single value.
 var whatIsAllowed = fmt.Sprintf("A value has at most %d MiB, an element counting as %d bytes, %d levels, and numbers below 1e%d. Values "+
 	"of a pipeline are settings: keep data in files of their own.",
-	MaxValue>>20, ElementBytes, MaxDepth, MaxExponent*3/10)
+	MaxValue>>20, ElementBytes, maxDepth, maxExponent*3/10)
 
 // Spent reports whether no steps are left for any expression.
 func (m *Meter) Spent() bool { return m.exceeded != nil && m.exceeded.Final }
@@ -128,11 +128,11 @@ func (m *Meter) Keep(v cty.Value) *Limit {
 const (
 	// MaxValue is the size of the largest value, in bytes.
 	MaxValue = 4 << 20
-	// MaxDepth of nested collections: much of cty recurses over it.
-	MaxDepth = 150
-	// MaxExponent of a number, in bits: converting a larger one to text takes too long. All
+	// maxDepth of nested collections: much of cty recurses over it.
+	maxDepth = 150
+	// maxExponent of a number, in bits: converting a larger one to text takes too long. All
 	// literals are below.
-	MaxExponent = 4096
+	maxExponent = 4096
 	// MaxDigits of a text that is converted to a number, which takes quadratic time.
 	MaxDigits = 1000
 )
@@ -167,7 +167,7 @@ func (s *Size) add(v cty.Value, depth int) error {
 	s.Elements++
 	s.Bytes += ElementBytes
 	switch {
-	case depth > MaxDepth:
+	case depth > maxDepth:
 		return errTooDeep
 	case s.Bytes > MaxValue:
 		return errTooLarge
@@ -179,7 +179,7 @@ func (s *Size) add(v cty.Value, depth int) error {
 		}
 	case v.Type() == cty.Number:
 		f := v.AsBigFloat()
-		if e := f.MantExp(nil); e > MaxExponent || e < -MaxExponent {
+		if e := f.MantExp(nil); e > maxExponent || e < -maxExponent {
 			return errTooFar
 		}
 	case v.CanIterateElements():

@@ -11,14 +11,14 @@ import (
 
 // Limits of the parser's input. Files written by people stay far below them.
 const (
-	// MaxNesting of brackets, braces, parentheses, templates and template directives.
-	MaxNesting = 100
-	// MaxDepth of one expression: its nesting plus its chained operators. 1,000 levels take about
+	// maxNesting of brackets, braces, parentheses, templates and template directives.
+	maxNesting = 100
+	// maxDepth of one expression: its nesting plus its chained operators. 1,000 levels take about
 	// 10 MiB of stack; Go's limit is 1 GiB.
-	MaxDepth = 1000
-	// MaxTemplateParts of one string or heredoc: each line of a heredoc is a part, and
+	maxDepth = 1000
+	// maxTemplateParts of one string or heredoc: each line of a heredoc is a part, and
 	// hcl joins parts in quadratic time (500,000 lines take minutes).
-	MaxTemplateParts = 10_000
+	maxTemplateParts = 10_000
 )
 
 // check returns an error for input that must not reach the parser. It reports at most one problem.

@@ -16,7 +16,7 @@ func isJSON(name string, src []byte) bool {
 	if name == StdinName {
 		return bytes.HasPrefix(bytes.TrimSpace(src), []byte("{"))
 	}
-	return strings.HasSuffix(name, ".json") && IsPipelineFile(name)
+	return strings.HasSuffix(name, ".json") && isPipelineFile(name)
 }
 
 // parseJSON parses a file in the JSON syntax within the limits of a file.
@@ -59,9 +59,9 @@ func checkJSON(name string, src []byte) *hcl.Diagnostic {
 					"A number has at most 400 digits and an exponent of at most 3.")
 			}
 		}
-		if depth > MaxNesting {
+		if depth > maxNesting {
 			return problemAt(CodeNesting, byteRange(name, src, at[0]), "nested too deeply",
-				fmt.Sprintf("Objects and lists may be nested %d deep. Move the inner part to a local value.", MaxNesting))
+				fmt.Sprintf("Objects and lists may be nested %d deep. Move the inner part to a local value.", maxNesting))
 		}
 	}
 	return nil

@@ -204,8 +204,8 @@ var suffixes = [][]string{
 	{".hcl", ".hcl.json"},
 }
 
-// IsPipelineFile reports whether a directory argument includes a file with this name.
-func IsPipelineFile(name string) bool {
+// isPipelineFile reports whether a directory argument includes a file with this name.
+func isPipelineFile(name string) bool {
 	return slices.ContainsFunc(suffixes, func(row []string) bool { return endsIn(name, row) })
 }
 

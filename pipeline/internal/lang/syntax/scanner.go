@@ -176,16 +176,16 @@ func (s *scanner) verdict(at hcl.Range) *hcl.Diagnostic {
 	top := s.top()
 	nesting := len(s.frames) - 1 + s.directives
 	switch {
-	case nesting > MaxNesting:
+	case nesting > maxNesting:
 		return problemAt(CodeNesting, at, "nested too deeply",
-			fmt.Sprintf("Brackets, blocks, templates and directives may be nested %d deep. Move the inner part to a local value.", MaxNesting))
-	case top.depth() > MaxDepth:
+			fmt.Sprintf("Brackets, blocks, templates and directives may be nested %d deep. Move the inner part to a local value.", maxNesting))
+	case top.depth() > maxDepth:
 		return problemAt(CodeNesting, at, "expression is too deep",
-			fmt.Sprintf("Operators and brackets hang on each other more than %d deep here. Split the expression over local values.", MaxDepth))
-	case top.parts > MaxTemplateParts:
+			fmt.Sprintf("Operators and brackets hang on each other more than %d deep here. Split the expression over local values.", maxDepth))
+	case top.parts > maxTemplateParts:
 		return problemAt(CodeNesting, at, "string has too many parts",
 			fmt.Sprintf("A string may have %d lines and interpolations. Keep long text in a file of its own and read it with file(\"name\").",
-				MaxTemplateParts))
+				maxTemplateParts))
 	}
 	return nil
 }
