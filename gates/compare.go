@@ -352,7 +352,8 @@ func (e *entry) warn(c Comparison) {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("all %d repeats differ by the same amount: without spread no t-test applies, %s",
 			e.N, e.taken()))
 	}
-	if e.stat.Rounded {
+	// A small part of the margin decides nothing.
+	if e.stat.Rounded && e.sample.Rounding.Bias >= c.Margin.On(c.Metric.Scale)/100 {
 		e.Warnings = append(e.Warnings,
 			fmt.Sprintf(
 				"the values spread by less than their printed digits leave unknown: the change can be off by %s, which the interval allows for",

@@ -168,7 +168,7 @@ func guard(f Family, j *Judgement) {
 			switch {
 			case success.Verdict == Regression, success.Requests.HeadSuspect:
 				d.Verdict, d.Need = Inconclusive, nil
-				d.Reason = fmt.Sprintf("the head fails where the base does not (%s), and a failure never looks like a speed-up", s.ID)
+				d.Reason = "the head fails where the base does not (see its success rate), and a failure never looks like a speed-up"
 			case success.Verdict == Inconclusive, success.Verdict == Invalid:
 				d.Warnings = append(d.Warnings, fmt.Sprintf("success rates are %s (%s): %s", success.Verdict, s.ID, success.Reason))
 			}

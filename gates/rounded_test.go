@@ -227,3 +227,16 @@ func TestTiesAreNoCertainty(t *testing.T) {
 		t.Errorf("one session other than ten alike ones: p = %g", d.Outcome.P) // at most q¹⁰·(1 − q)
 	}
 }
+
+// What digits leave unknown is said where it could matter beside the margin.
+func TestDigitsAreNamedBesideTheMargin(t *testing.T) {
+	for _, tt := range []struct {
+		value, step float64
+		want        bool
+	}{{512, 0.1, false}, {20, 0.1, true}} {
+		d := judge(t, gates.Family{Comparisons: []gates.Comparison{constantSides(t, tt.value, tt.value, tt.step, 5)}}).Comparisons[0]
+		if got := strings.Contains(strings.Join(d.Warnings, "; "), "printed digits"); got != tt.want {
+			t.Errorf("%g to %g: %q", tt.value, tt.step, d.Warnings)
+		}
+	}
+}
