@@ -452,3 +452,35 @@ func TestNumberOfAMeasuredAgainRepeat(t *testing.T) {
 		})
 	}
 }
+
+// TestTheWorstOfSeveralVoidRunsCounts: of several void runs of a repeat, the one that is worse for the head counts, also where
+// values are zero and have no ratio.
+func TestTheWorstOfSeveralVoidRunsCounts(t *testing.T) {
+	const metric = "preemptions.per_request"
+	for range 20 { // the runs are kept in a map
+		s := newSession()
+		s.plan.Gates[0].Metrics, s.plan.Gates[0].Margin = []string{metric}, 0.1
+		again := func(repeat int, status result.RunStatus, value float64) {
+			for cell := range 2 {
+				r := run(repeat, 0.1)
+				if r.Replaces, r.Metrics[metric] = 3, 0; status == result.RunVoid && cell == 1 {
+					r.Status, r.VoidCause, r.Reason, r.Metrics[metric] = status, result.VoidClient, "as it goes", value
+				}
+				s.add(cell, r)
+			}
+		}
+		for cell := range 2 {
+			s.each(cell, func(r *result.Run) { r.Metrics[metric] = 0 })
+		}
+		third := &s.doc.Benchmarks[0].Cells[1].Runs[2]
+		third.Status, third.VoidCause, third.Reason, third.Metrics[metric] = result.RunVoid, result.VoidClient, "as it goes", 0.5
+		again(repeats+1, result.RunVoid, 0)
+		again(repeats+2, result.RunOK, 0)
+		if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if d := s.doc.Gates[0].Decisions[0]; d.Verdict != result.Inconclusive || !strings.Contains(d.Reason, "void") {
+			t.Fatalf("%s: %s", d.Verdict, d.Reason)
+		}
+	}
+}

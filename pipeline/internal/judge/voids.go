@@ -76,16 +76,15 @@ func voidedMore(side, other map[tryOf]result.Run, pair func(side, other result.R
 	return out
 }
 
-// slower reports whether the first of two attempts at a repeat is worse for the head. A missing value is the worst.
+// slower reports whether the first of two attempts at a repeat is worse for the head, on the scale of the metric. An
+// attempt without a difference is the worst.
 func slower(m metric.Metric, p, than gates.Pair) bool {
-	if math.IsNaN(than.Head) || math.IsNaN(than.Base) {
+	before, err := gates.Differences(m, []gates.Pair{than})
+	if err != nil {
 		return false
 	}
-	worse := p.Head/p.Base > than.Head/than.Base
-	if m.Direction == metric.HigherIsBetter {
-		worse = p.Head/p.Base < than.Head/than.Base
-	}
-	return worse || math.IsNaN(p.Head) || math.IsNaN(p.Base)
+	d, err := gates.Differences(m, []gates.Pair{p})
+	return err != nil || d[0] > before[0]
 }
 
 func tries(cell *result.Cell) map[tryOf]result.Run {
