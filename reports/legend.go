@@ -27,7 +27,7 @@ func (v *view) legend() []model.Line {
 	}
 	names := v.commonNames(v.rows)
 	lines := []model.Line{
-		model.Plain(names.Base + " and " + names.Head + " are geometric means over the repeats; " + repeat + ". ↓ lower is better, " +
+		model.Plain(names.Base + " and " + names.Head + " are " + v.means() + " over the repeats; " + repeat + ". ↓ lower is better, " +
 			"↑ higher is better. The margin is the smallest change that anyone would act on." + v.higherMargins()),
 	}
 	lines = append(lines, v.intervalLegend()...)
@@ -49,6 +49,19 @@ func (v *view) legend() []model.Line {
 		v.footer(),
 	)
 	return lines
+}
+
+// means describes the means of the sides: geometric for ratios, arithmetic for differences.
+func (v *view) means() string {
+	differences := v.any(func(d *result.Decision) bool { return d.Kind == result.KindMetric && !onLog(d) })
+	ratios := v.any(func(d *result.Decision) bool { return d.Kind == result.KindMetric && onLog(d) })
+	switch {
+	case differences && ratios:
+		return "geometric means (arithmetic ones where changes are differences)"
+	case differences:
+		return "arithmetic means"
+	}
+	return "geometric means"
 }
 
 // higherMargins states which change corresponds to a margin for metrics that are better when higher. A margin is a

@@ -60,6 +60,25 @@ func TestObjectivesInEveryFormat(t *testing.T) {
 	}
 }
 
+// TestLoadsThatWereNotTried: the widest range of loads below the capacity of a cell that no launch tried is named.
+func TestLoadsThatWereNotTried(t *testing.T) {
+	doc := searched(4)
+	for k, cell := range doc.Benchmarks[0].Cells {
+		for i := range cell.Runs {
+			s := cell.Runs[i].Search
+			s.Min, s.Capacity = 1, new(18.0)
+			s.Probes = s.Probes[:2]
+			s.Probes[0].Load, s.Probes[1].Load = 2, []float64{16, 4}[k]
+		}
+	}
+	last := &doc.Benchmarks[0].Cells[0].Runs[3]
+	last.Search.Probes[0].Load, last.Search.Probes[0].Void = 5, "lag" // shows nothing
+	out := string(written(t, "markdown", doc, reports.Options{}))
+	if want := "`base` tried no load between 2.00 and 16.0 req/s, the widest such range below a capacity"; !strings.Contains(out, want) {
+		t.Errorf("%q is missing in\n%s", want, out)
+	}
+}
+
 // TestLimitsThatDoNotSeeAQueue: a server that falls behind while all limits hold is named.
 func TestLimitsThatDoNotSeeAQueue(t *testing.T) {
 	for _, behind := range []int{0, 2, 3} {

@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/servegate/pipeline/gates/metric"
@@ -146,7 +147,7 @@ func (v *view) objectiveSection() model.Section {
 		Notes: append(
 			[]model.Line{model.Plain(
 				"Broken next: beyond the limit at the next higher load that was tried. What is broken most is what the capacity ends at.")},
-			append(v.heldBehind(), v.missedBelow()...)...),
+			slices.Concat(v.heldBehind(), v.missedBelow(), v.untriedBelow())...),
 	}
 }
 
@@ -206,4 +207,67 @@ func (v *view) missedBelow() []model.Line {
 				"of rates", loads, loadUnit(contrary[0].Kind), missed, humanize.Count(launches, "launch")))))
 	}
 	return notes
+}
+
+// untriedBelow names the widest range of loads below a capacity in which no launch of its cell tried one. It returns nil
+// without a search that found a capacity.
+func (v *view) untriedBelow() []model.Line {
+	var widest untried
+	for _, at := range allCells(v.doc) {
+		if u := untriedOf(at.cell); u.width() > widest.width() {
+			u.name = cmp.Or(v.valuesName(at.cell.Values), model.ShortAddr(at.benchmark.Addr))
+			widest = u
+		}
+	}
+	if widest.name == "" {
+		return nil
+	}
+	return []model.Line{model.Join(" ", model.Code(widest.name), model.Plain(fmt.Sprintf(
+		"tried no load between %s and %s %s, the widest such range below a capacity. A limit that is missed there alone goes unseen: "+
+			"measure a matrix of rates", humanize.Number(widest.from), humanize.Number(widest.to), loadUnit(widest.over))))}
+}
+
+// untried is a range of loads of a cell between two that were tried.
+type untried struct {
+	name     string
+	over     result.LoadKind
+	from, to float64
+}
+
+// width returns the ratio of the ends, 0 without a range.
+func (u untried) width() float64 {
+	if u.from <= 0 {
+		return 0
+	}
+	return u.to / u.from
+}
+
+// untriedOf returns the widest range between neighbouring loads that launches of a cell tried, up to the least capacity of them.
+func untriedOf(cell *result.Cell) (widest untried) {
+	var loads []float64
+	least := math.Inf(1)
+	for _, r := range cell.Current() {
+		if r.Search == nil || r.Search.Capacity == nil || r.Status != result.RunOK {
+			continue
+		}
+		widest.over, least = r.Search.Over, min(least, *r.Search.Capacity)
+		loads = append(loads, r.Search.Min)
+		for _, p := range r.Search.Probes {
+			if p.Void == "" && p.Kind == r.Search.Over {
+				loads = append(loads, p.Load)
+			}
+		}
+	}
+	loads = slices.DeleteFunc(loads, func(x float64) bool { return x >= least })
+	if len(loads) == 0 {
+		return untried{}
+	}
+	loads = append(loads, least)
+	slices.Sort(loads)
+	for i, to := range loads[1:] {
+		if next := (untried{over: widest.over, from: loads[i], to: to}); next.width() > widest.width() {
+			widest = next
+		}
+	}
+	return widest
 }
