@@ -15,7 +15,8 @@ func characteristics() []chart {
 	return slices.Concat([]chart{
 		falseAlarms(), atTheMargin(), slowDowns(), curve(), quietFiles(),
 		failuresOfBoth(), failuresOfTheHead(), storedBaselines(), addedRepeats(), spentBudgets(), otherNoise(), otherValues(),
-		oneSided(), namedSpreads(), stricterPasses(), otherTests(), moderatedCells(), coverage(), drift(), ordersOfSides(), cycles(), knownSpreads(), knownSavings(),
+		oneSided(), namedSpreads(), stricterPasses(), otherTests(), moderatedCells(),
+		coverage(), drift(), ordersOfSides(), cycles(), knownSpreads(), knownSavings(),
 		speedUps(), evaluations(), familiesOfQuestions(), culprits(), besideTheModel(), answers(),
 		costs(), residents(), machines(), savings(),
 	}, capacities(), []chart{capacitiesCompared()})
