@@ -352,12 +352,13 @@ func (e *entry) warn(c Comparison) {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("all %d repeats differ by the same amount: without spread no t-test applies, %s",
 			e.N, e.taken()))
 	}
-	// A small part of the margin decides nothing.
-	if e.stat.Rounded && e.sample.Rounding.Bias >= c.Margin.On(c.Metric.Scale)/100 {
-		e.Warnings = append(e.Warnings,
-			fmt.Sprintf(
-				"the values spread by less than their printed digits leave unknown: the change can be off by %s, which the interval allows for",
-				strings.TrimPrefix(c.changeText(worse(c.Metric)*e.sample.Rounding.Bias), "+")))
+	if e.stat.Rounded {
+		text := "the values spread by less than their printed digits leave unknown"
+		if e.sample.Rounding.Bias >= c.Margin.On(c.Metric.Scale)/100 { // less of the margin decides nothing
+			text += fmt.Sprintf(": the change can be off by %s, which the interval allows for",
+				strings.TrimPrefix(c.changeText(worse(c.Metric)*e.sample.Rounding.Bias), "+"))
+		}
+		e.Warnings = append(e.Warnings, text)
 	}
 	if e.stat.Correlation >= tellCorrelation {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("consecutive sessions of the history are correlated (about %.1f), which widens the interval",

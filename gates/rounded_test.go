@@ -235,7 +235,7 @@ func TestDigitsAreNamedBesideTheMargin(t *testing.T) {
 		want        bool
 	}{{512, 0.1, false}, {20, 0.1, true}} {
 		d := judge(t, gates.Family{Comparisons: []gates.Comparison{constantSides(t, tt.value, tt.value, tt.step, 5)}}).Comparisons[0]
-		if got := strings.Contains(strings.Join(d.Warnings, "; "), "printed digits"); got != tt.want {
+		if got := strings.Contains(strings.Join(d.Warnings, "; "), "can be off"); got != tt.want {
 			t.Errorf("%g to %g: %q", tt.value, tt.step, d.Warnings)
 		}
 	}
