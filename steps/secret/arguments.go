@@ -11,7 +11,7 @@ var (
 	// variable matches a setting of an environment variable (HF_TOKEN=…).
 	variable = lazyregexp.New(`^[A-Z][A-Z0-9_]*$`)
 	// line matches a header (X-Api-Key: …) or a line of YAML.
-	line = lazyregexp.New(`^\s*["']?([A-Za-z][A-Za-z0-9_.-]*)["']?\s*:\s+["']?([^\s"'][^"'\r\n]*)["']?\s*$`)
+	line = lazyregexp.New(`^\s*["']?([A-Za-z][A-Za-z0-9_.-]*)["']?\s*:\s+["']?([^\s"'][^"'\r\n,]*)["']?,?\s*$`)
 	// login matches a password of netrc.
 	login = lazyregexp.New(`(?:^|\s)(?:login|account)\s+\S+\s+password\s+(\S+)`)
 )

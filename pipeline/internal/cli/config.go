@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/pipeline/internal/config"
+	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/target"
@@ -95,7 +98,7 @@ func (a *app) report(cfg *lang.Config, diags hcl.Diagnostics) error {
 	if len(diags) == 0 {
 		return nil
 	}
-	if err := diag.Text(a.Err, sources(cfg), diags, diag.Options{Color: a.color(), Width: a.Width(), Origin: a.origin}); err != nil {
+	if err := diag.Text(a.Err, a.sources(cfg), diags, diag.Options{Color: a.color(), Width: a.Width(), Origin: a.origin}); err != nil {
 		return exit(exitInfrastructure, err)
 	}
 	if diags.HasErrors() {
@@ -104,11 +107,58 @@ func (a *app) report(cfg *lang.Config, diags hcl.Diagnostics) error {
 	return nil
 }
 
-func sources(cfg *lang.Config) map[string]*hcl.File {
+// sources returns the source of a pipeline as messages may quote it.
+func (a *app) sources(cfg *lang.Config) map[string]*hcl.File {
 	if cfg == nil || cfg.Sources == nil {
 		return nil
 	}
-	return cfg.Sources.Map()
+	return a.quotable(cfg.Sources.Map())
+}
+
+// quotable returns files with their secrets masked. The places of everything else stay. A message cuts the lines that
+// it quotes to the width of the terminal, and a part of a secret would not be found later. Secrets of arguments that
+// could not be evaluated are not known yet, so they are found by the form of the line.
+func (a *app) quotable(files map[string]*hcl.File) map[string]*hcl.File {
+	out := map[string]*hcl.File{}
+	for name, file := range files {
+		quoted := *file
+		var text []byte
+		for line := range bytes.Lines(file.Bytes) {
+			text = append(text, a.maskInPlace(line)...)
+		}
+		quoted.Bytes = text
+		out[name] = &quoted
+	}
+	return out
+}
+
+// maskInPlace masks the secrets of a line without changing its length.
+func (a *app) maskInPlace(line []byte) []byte {
+	for _, found := range secret.Within(string(line)) {
+		line = bytes.ReplaceAll(line, []byte(found), filler(len(found)))
+	}
+	masked := a.redact.Bytes(line)
+	if bytes.Equal(masked, line) {
+		return line
+	}
+	short := min(len(line), len(masked))
+	from, behind := 0, 0
+	for from < short && line[from] == masked[from] {
+		from++
+	}
+	for behind < short-from && line[len(line)-1-behind] == masked[len(masked)-1-behind] {
+		behind++
+	}
+	to := len(line) - behind
+	return slices.Concat(line[:from], filler(to-from), line[to:])
+}
+
+// filler returns a mask of n bytes.
+func filler(n int) []byte {
+	if n < len(event.Mask) {
+		return bytes.Repeat([]byte("*"), n)
+	}
+	return append([]byte(event.Mask), bytes.Repeat([]byte("*"), n-len(event.Mask))...)
 }
 
 func splitVars(texts []string) ([]lang.VarArg, error) {
@@ -189,7 +239,7 @@ func (a *app) validateJSON(flags configFlags, allowIdentical bool, paths []strin
 		}
 		diags = append(append(diags, refused...), target.ValidateSimulation(cfg.Config, a.engines(), a.connectors)...)
 	}
-	if err := diag.JSON(a.Out, sources(cfg), diags); err != nil {
+	if err := diag.JSON(a.Out, a.sources(cfg), diags); err != nil {
 		return exit(exitInfrastructure, err)
 	}
 	if diags.HasErrors() {

@@ -78,7 +78,7 @@ func (a *app) formatFile(name string, check, diff bool) (changed bool, err error
 	}
 	sources, diags := syntax.Load([]string{name}, bytes.NewReader(src))
 	if diags.HasErrors() {
-		if err := diag.Text(a.Err, sources.Map(), diags, diag.Options{Color: a.color(), Width: a.Width()}); err != nil {
+		if err := diag.Text(a.Err, a.quotable(sources.Map()), diags, diag.Options{Color: a.color(), Width: a.Width()}); err != nil {
 			return false, err
 		}
 		return false, fmt.Errorf("%s is left as it is: it does not parse", name)

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A message that quotes a line of a file shows no part of a secret, at whatever width it cuts the line: neither of a
+// known one, nor of one that stands in an argument that could not be evaluated.
+func TestQuotedLinesHoldNoSecrets(t *testing.T) {
+	const secret, known = "pK7wX2mQ9zR4tV6yB1nCsL5dH8gJ3fK0aZ", "oR2eU5tY8iP1aS4dF7gH0jK3lZ6xC9vB2nM"
+	for pad := range 4 {
+		file := filepath.Join(t.TempDir(), "gate.hcl")
+		line := fmt.Sprintf(`  env = { P = "%s", API_TOKEN = "%s", NOTE = "%s", BAD = nothing.x }`, strings.Repeat("y", 9*pad), secret, known)
+		text := "server \"vllm\" \"sut\" {\n  executable = \"vllm\"\n  model = \"m\"\n" + line + "\n}\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for width := 40; width <= 200; width += 13 {
+			for _, command := range [][]string{{"validate", file}, {"validate", "--json", file}} {
+				var out bytes.Buffer
+				code := Main(command, Streams{
+					In: strings.NewReader(""), Out: &out, Err: &out, Log: &out,
+					Environ: func() []string { return []string{"OTHER_SECRET=" + known} }, Getenv: func(string) string { return "" },
+					Width: func() int { return width }, OutWidth: func() int { return width },
+				})
+				if code != exitUsage || !strings.Contains(out.String(), "nothing.x") {
+					t.Fatalf("exit %d: %s", code, out.String())
+				}
+				for i := range len(secret) - 4 {
+					if strings.Contains(out.String(), secret[i:i+5]) || strings.Contains(out.String(), known[i:i+5]) {
+						t.Fatalf("width %d: %s", width, out.String())
+					}
+				}
+			}
+		}
+	}
+}
