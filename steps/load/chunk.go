@@ -56,6 +56,10 @@ func scanChunk(data []byte, c *chunk) (ok bool) {
 			s.Skip()
 		case "error":
 			c.failure = failureOf(&s)
+		case "object": // some servers send an error without a member of that name
+			if of, _ := s.Text(); string(of) == "error" && c.failure == nil {
+				c.failure = data
+			}
 		default:
 			s.Skip()
 		}

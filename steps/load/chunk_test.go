@@ -33,6 +33,8 @@ func TestScanChunk(t *testing.T) {
 			with(func(c *chunk) { c.choices, c.text = true, true })},
 		{"escaped backslashes", `{"choices":[{"text":"\\"}],"error":null}`, with(func(c *chunk) { c.choices, c.text = true, true })},
 		{"error", `{"error":{"message":"boom","code":500}}`, with(func(c *chunk) { c.failure = []byte(`{"message":"boom","code":500}`) })},
+		{"error object", `{"object":"error","message":"boom","code":400}`,
+			with(func(c *chunk) { c.failure = []byte(`{"object":"error","message":"boom","code":400}`) })},
 		{"chat opening", `{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}`,
 			with(func(c *chunk) { c.choices, c.opening = true, true })},
 		{"chat token", `{"choices":[{"delta":{"content":"a"}}]}`, with(func(c *chunk) { c.choices, c.text = true, true })},
@@ -139,7 +141,7 @@ func FuzzScanChunk(f *testing.F) {
 				return // repeated names
 			}
 		}
-		if e, has := obj["error"]; has && (string(e) == "null") != (c.failure == nil) {
+		if e, has := obj["error"]; has && string(obj["object"]) != `"error"` && (string(e) == "null") != (c.failure == nil) {
 			t.Fatalf("error %q, scanned %q", e, c.failure)
 		}
 		var usage struct {

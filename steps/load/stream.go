@@ -33,11 +33,13 @@ type stream struct {
 	after     int64 // the current read arrived later than this, wall
 	read      int64 // when the read returned, wall
 	coalesced coalesced
+	bound     int64  // the last one that was added to coalesced
 	done      bool   // [DONE]
 	streamErr string // an error object
 	garbage   string // how it violates the protocol
 	tail      bool   // reading the rest after the stream ended
 	torn      bool   // it ended within an event
+	closing   bool   // the last token-bearing event has a finish reason and no text
 	head      []byte // first bytes of the body, for messages
 	onFirst   func(ttft int64)
 	keep      bool                            // kept is needed
@@ -118,10 +120,29 @@ func (s *stream) end(err error) error {
 		s.tail = true
 		err = s.sse.finish()
 	}
+	s.dropClosing()
 	if !s.repeated.broken {
 		s.rec.Text = s.text.record(max(s.blank, 0))
 	}
 	return err
+}
+
+// dropClosing removes the last event if it only ends the answer: it has no text, and the server counts one token less than
+// events. vLLM's last event bears a token. llama.cpp, among others, sends the finish reason in an event of its own.
+func (s *stream) dropClosing() {
+	n, tokens := len(s.rec.Events), s.rec.OutputTokens
+	if !s.closing || n < 2 || tokens == 0 {
+		return
+	}
+	before, last := s.rec.Events[n-2], s.rec.Events[n-1]
+	if last.Tokens != tokens+1 && (last.Tokens != tokens || before.Tokens != tokens) {
+		return
+	}
+	s.rec.Events = s.rec.Events[:n-1]
+	if before.At == last.At {
+		s.coalesced.events--
+		s.coalesced.sum -= s.bound
+	}
 }
 
 // event consumes one server-sent event.
@@ -214,7 +235,8 @@ func (s *stream) token(c *chunk, wall int64) {
 		return
 	}
 	if len(ev) > 0 && ev[len(ev)-1].At == at {
-		s.coalesced.add(max(wall-s.after, 0))
+		s.bound = max(wall-s.after, 0)
+		s.coalesced.add(s.bound)
 	}
 	if s.blank < 0 && s.text.visible {
 		s.blank = len(ev)
@@ -225,6 +247,7 @@ func (s *stream) token(c *chunk, wall int64) {
 	if s.witness != nil {
 		s.witness(s.rec.Index, wall, s.read)
 	}
+	s.closing = c.finish != nil && !c.text
 	s.rec.Events = append(s.rec.Events, record.Event{At: at, Tokens: s.seen})
 }
 

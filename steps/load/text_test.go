@@ -2,6 +2,7 @@ package load
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -32,6 +33,42 @@ func completion(text string, tokens int, finish string) string {
 	}
 	b, _ := json.Marshal(map[string]any{"choices": []any{choice}, "usage": map[string]any{"prompt_tokens": 3, "completion_tokens": tokens}})
 	return string(b)
+}
+
+// TestClosingEvent: an event that only ends the answer is no token, whether the server counts its tokens in each event or at
+// the end. An empty last token that the server counts is one.
+func TestClosingEvent(t *testing.T) {
+	plain := func(text, finish string) string {
+		return strings.Replace(completion(text, 0, finish), `"usage":{"completion_tokens":0,"prompt_tokens":3}`, `"usage":null`, 1)
+	}
+	total := func(tokens int) string {
+		return fmt.Sprintf(`{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":%d}}`, tokens)
+	}
+	chat := `{"choices":[{"delta":{"content":"a"},"finish_reason":null}]}`
+	chatEnd := `{"choices":[{"delta":{"content":""},"finish_reason":"length"}]}`
+	inEach := func(last int) []string {
+		return []string{completion("a", 1, ""), completion("b", 2, ""), completion("", last, "length")}
+	}
+	atEnd := func(tokens int) []string {
+		return []string{plain("a", ""), plain("b", ""), plain("", "length"), total(tokens)}
+	}
+	for name, tt := range map[string]struct {
+		endpoint endpoint
+		events   []string
+		want     int // tokens, and events with one
+	}{
+		"counted at the end":         {endpointCompletions, atEnd(2), 2},
+		"counted in each":            {endpointCompletions, inEach(2), 2},
+		"chat":                       {endpointChat, []string{chat, chat, chatEnd, total(2)}, 2},
+		"an empty token, at the end": {endpointCompletions, atEnd(3), 3},
+		"an empty token, in each":    {endpointCompletions, inEach(3), 3},
+		"a last token with text":     {endpointCompletions, []string{plain("a", ""), plain("b", "length"), total(1)}, 2},
+	} {
+		rec, failure := streamed(t, tt.endpoint, 3, tt.events...)
+		if failure != "" || len(rec.Events) != tt.want {
+			t.Errorf("%s: %q, %d events, want %d", name, failure, len(rec.Events), tt.want)
+		}
+	}
 }
 
 // TestFirstText: the time to first token is to the first event with text, whatever came before; an
