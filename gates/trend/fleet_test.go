@@ -239,3 +239,39 @@ func TestNeighbours(t *testing.T) {
 		})
 	}
 }
+
+// A machine that is faster for some nights and then as before is no loss of the code. The loss of a gain that ten sessions
+// showed is one.
+func TestGainsOfAWeek(t *testing.T) {
+	series := 20
+	if *full {
+		series = 300
+	}
+	ttft := lookup(t, "ttft.p99")
+	for name, tt := range map[string]struct {
+		nights      int
+		most, least float64 // of the series, with an issue
+	}{
+		"three nights": {3, 0.01, 0}, "a week": {7, 0.01, 0}, "twenty nights": {20, 1, 0.9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(84, 0))
+			found := 0
+			for range series {
+				x := history(rng, nightsWatched, 0.02, 0)
+				for n := 40; n < 40+tt.nights; n++ {
+					x[n] *= 0.92
+				}
+				if begun, _ := watch(t, ttft, x, 30); begun > 0 {
+					found++
+				}
+			}
+			share := float64(found) / float64(series)
+			t.Logf("%d of %d series 8 %% faster for %d nights have an issue", found, series, tt.nights)
+			if share > tt.most || share < tt.least {
+				t.Errorf("%.0f %% of the series have an issue, want %.0f to %.0f %%", 100*share, 100*tt.least, 100*tt.most)
+			}
+		})
+	}
+}

@@ -77,6 +77,10 @@ type Terms struct {
 // although nothing changed. TestFleetWithoutAChange counts the results over a quarter of nights.
 const falseFindings = 0.05
 
+// leastGain is the least number of values of a better level that is compared with. A machine that is quiet for a week is
+// no gain, and its end no loss.
+const leastGain = 10
+
 // leastCorrelation is the least correlation of neighbours that a significance test assumes. A short
 // series, cut where it seems to have changed, shows less correlation than it has.
 const leastCorrelation = 0.35
@@ -217,7 +221,7 @@ func (w *walk) step(segment int) {
 	case !bad && w.out.Condition == Regressed:
 		w.out.Condition, w.out.Since, w.out.Recovered = Steady, -1, from
 	}
-	if w.worse(level) < 0 && from != w.tail {
+	if w.worse(level) < 0 && from != w.tail && to-from >= leastGain {
 		w.refer(segment)
 	}
 }
