@@ -42,6 +42,7 @@ func TestValuesBySecretNames(t *testing.T) {
 		{"PASSWORD", "84926173"},
 		{"OPENAI_KEY", "sk-abcdefgh"}, {"NPM_AUTH", "dXNlcjpwYXNz"}, {"AWS_CREDENTIALS", "k3jh4kjh34k5"}, {"HF_TOKEN", "hf_abcdefgh"},
 		{"GITHUB_TOKEN", "ghs_1234"},
+		{"key", "StepOutK3y9zQwE"}, {"keys", "aB3dE5fG7hJ9"},
 		{"AZURE_SAS", "sv=2022-11-02&ss=b&sig=abc%2Bdef"},
 		{"SLACK_WEBHOOK_URL", "https://hooks.slack.example/services/T0AB12CD3/B0XY45ZW6/aB3dE5fG7hJ9kL1mN3pQ5rS7"},
 	} {
@@ -53,7 +54,7 @@ func TestValuesBySecretNames(t *testing.T) {
 		{"A_TOKEN", "short"}, {"B_TOKEN", "disabled"}, {"API_KEY", "EMPTY"}, {"C_TOKEN", "/run/secrets/token"},
 		{"D_TOKEN", "12345678.9"}, {"TOKEN", "true"},
 		{"DB_PASSWORD", "/run/secrets/db_password"}, {"CREDENTIALS", "/home/runner/.config/gcloud/credentials.json"}, {"AUTH", "none"},
-		{"MAX_TOKENS", "100000000"},
+		{"MAX_TOKENS", "100000000"}, {"key", "linux-module-cache"}, {"eos_token", "<|im_end2Xy|>"}, {"API_KEY", "${API_KEY}"},
 		{"MODEL_KEY", "meta-llama/Llama-3.1-8B-Instruct"}, {"MODEL_KEY", "Qwen/Qwen2.5-7B-Instruct"}, {"API_KEY", "v0.11.0"},
 		{"API_KEY", "1.2.3-rc.1"}, {"TOKEN", "4096"},
 		{"SESSION", "c2"}, {"AUTH_URL", "https://auth.example.com/realms/main"}, {"SESSION_KEYS", "linux-go-module-cache"},
