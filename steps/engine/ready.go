@@ -103,6 +103,17 @@ func (c *Client) Models(ctx context.Context, ep steps.Endpoint) ([]Model, error)
 	return list.Data, nil
 }
 
+// Version returns the version that the server reports at /version, "" for none.
+func (c *Client) Version(ctx context.Context, ep steps.Endpoint) string {
+	var about struct {
+		Version string `json:"version"`
+	}
+	if a, err := c.Get(ctx, ep, "/version"); err != nil || !a.OK() || json.Unmarshal(a.Body, &about) != nil {
+		return ""
+	}
+	return about.Version
+}
+
 // pick returns the model to request: the wanted one, or the first one listed.
 func pick(models []Model, want string) (string, error) {
 	if len(models) == 0 {

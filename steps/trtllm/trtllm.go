@@ -11,7 +11,6 @@ package trtllm
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -50,12 +49,7 @@ func (t trtllm) Describe(ctx context.Context, ep steps.Endpoint) (map[string]str
 	if err == nil {
 		facts.Model(models, "")
 	}
-	var about struct {
-		Version string `json:"version"`
-	}
-	if a, verr := t.client.Get(ctx, ep, "/version"); verr == nil && a.OK() && json.Unmarshal(a.Body, &about) == nil {
-		facts.Set("version", about.Version)
-	}
+	facts.Set("version", t.client.Version(ctx, ep))
 	if len(facts) == 0 {
 		return nil, fmt.Errorf("the server describes neither its model nor its version: %w", err)
 	}

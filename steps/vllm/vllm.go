@@ -57,14 +57,7 @@ func (v vllm) Describe(ctx context.Context, ep steps.Endpoint) (map[string]strin
 	if err == nil {
 		facts.Model(models, ep.Model)
 	}
-	if a, verr := v.client.Get(ctx, ep, "/version"); verr == nil && a.OK() {
-		var answer struct {
-			Version string `json:"version"`
-		}
-		if json.Unmarshal(a.Body, &answer) == nil {
-			facts.Set("version", answer.Version)
-		}
-	}
+	facts.Set("version", v.client.Version(ctx, ep))
 	if a, ierr := v.client.GetSlow(ctx, ep, "/server_info?config_format=json"); ierr == nil && a.OK() {
 		// Ignore a body that is not JSON; the other facts remain. The environment part holds
 		// variables of the machine, not of the server.
