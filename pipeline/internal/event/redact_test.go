@@ -402,3 +402,14 @@ func BenchmarkRedactorLog(b *testing.B) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// No figure is lost where names of several differ by secrets alone.
+func TestFiguresStayApart(t *testing.T) {
+	r := NewRedactor([]string{"pK7wX2mQ9zR4", "tV6yB1nCsL5d"})
+	figures := map[string]float64{"of pK7wX2mQ9zR4": 1, "of tV6yB1nCsL5d": 2, "of all": 3}
+	r.Value(&figures)
+	want := map[string]float64{"of (redacted)": 1, "of (redacted) 2": 2, "of all": 3}
+	if !maps.Equal(figures, want) {
+		t.Errorf("%v, want %v", figures, want)
+	}
+}

@@ -3,7 +3,10 @@ package event
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -143,9 +146,9 @@ func (r valueMasker) entries(m reflect.Value) {
 	}
 }
 
-// figures masks the names of figures.
+// figures masks the names of figures. Two names that are alike once masked stay apart.
 func (r valueMasker) figures(m map[string]float64) {
-	for name, x := range m {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if r.clean[name] {
 			continue
 		}
@@ -154,7 +157,15 @@ func (r valueMasker) figures(m map[string]float64) {
 			r.clean[name] = true
 			continue
 		}
+		x := m[name]
 		delete(m, name)
-		m[masked] = x
+		free := masked
+		for n := 2; ; n++ {
+			if _, taken := m[free]; !taken {
+				break
+			}
+			free = fmt.Sprintf("%s %d", masked, n)
+		}
+		m[free] = x
 	}
 }
