@@ -18,6 +18,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/hclfile"
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/reports"
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // testFlags holds the flags of compare --test.
@@ -303,9 +304,13 @@ var usual = [][]string{
 	{"ttft.p50", "ttft.mean"}, {"tpot.p50", "tpot.mean"}, {"itl.p50", "itl.mean"}, {"e2el.p50", "e2el.mean"}, {"output_throughput.mean"},
 }
 
-// testedMetrics returns the metrics that both sides have.
+// testedMetrics returns the metrics that both sides have, or that one side has if each run of the other failed.
 func testedMetrics(named []string, sides []side) ([]string, error) {
-	both := func(id string) bool { return hasMetric(sides[0].doc, id) && hasMetric(sides[1].doc, id) }
+	has := func(i int, id string) bool { return hasMetric(sides[i].doc, id) }
+	failed := [2]bool{allFailed(sides[0].doc), allFailed(sides[1].doc)}
+	both := func(id string) bool {
+		return (has(0, id) || failed[0]) && (has(1, id) || failed[1]) && (has(0, id) || has(1, id))
+	}
 	if len(named) == 0 {
 		var out []string
 		for _, row := range usual {
@@ -322,6 +327,18 @@ func testedMetrics(named []string, sides []side) ([]string, error) {
 		return nil, err
 	}
 	return named, nil
+}
+
+// allFailed reports whether no run of a side succeeded.
+func allFailed(doc *result.Document) bool {
+	for _, b := range doc.Benchmarks {
+		for _, c := range b.Cells {
+			if slices.ContainsFunc(c.Runs, func(r result.Run) bool { return r.Status == result.RunOK }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // testFile returns the pipeline file of a test.

@@ -67,6 +67,27 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
+// TestHeadThatFailsEverything: a side without a figure is tested by the metrics of the other, so that its failures are found.
+func TestHeadThatFailsEverything(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for side, succeeded := range map[string]int{"base": 100, "head": 0} {
+		for k := range 6 {
+			row := fmt.Sprintf("a,m,%d,%d,", succeeded, 100-succeeded)
+			if succeeded > 0 {
+				row += fmt.Sprint(100 + k)
+			}
+			text := "Scenario,Model,Successful requests,Failed requests,Mean TTFT (ms)\n" + row + "\n"
+			if err := os.WriteFile(fmt.Sprintf("%s-%d.csv", side, k), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	out := run(t, 1, "compare", "--test", "--margin", "5%", "--one-launch-per-file", "base-*.csv", "head-*.csv")
+	if !strings.Contains(out, "head fails where base does not") {
+		t.Error(out)
+	}
+}
+
 func wellFormed(t *testing.T, text string) {
 	t.Helper()
 	for d := xml.NewDecoder(strings.NewReader(text)); ; {
