@@ -26,6 +26,8 @@ type clock struct {
 
 	mu   sync.Mutex
 	step int64 // the largest change of the offset, with its sign
+	// sampled is the time of the last sample, and stalled the sum of the times by which samples were late.
+	sampled, stalled int64
 
 	reads, user atomic.Int64
 	lagMax      atomic.Int64
@@ -34,6 +36,7 @@ type clock struct {
 
 func newClock(t0 time.Time) *clock {
 	k := &clock{t0: t0}
+	k.sampled = k.now()
 	k.first = k.measure()
 	k.offset.Store(k.first)
 	return k
@@ -54,12 +57,20 @@ func (k *clock) measure() int64 {
 	return offsets[len(offsets)/2]
 }
 
-// sample measures the offset again.
+// leastStall is the smallest delay of a sample that counts: a busy machine delays each by some milliseconds.
+const leastStall = int64(250 * time.Millisecond)
+
+// sample measures the offset again. A late sample shows that the client stood still: it was stopped, or its virtual machine or
+// control group was frozen.
 func (k *clock) sample() {
-	o := k.measure()
+	o, now := k.measure(), k.now()
 	k.offset.Store(o)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if late := now - k.sampled - int64(clockEvery); late >= leastStall {
+		k.stalled += late
+	}
+	k.sampled = now
 	if d := o - k.first; max(d, -d) > max(k.step, -k.step) {
 		k.step = d
 	}
@@ -157,5 +168,5 @@ func (k *clock) fill(out *record.Audit) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	out.ClockStep = k.step
+	out.ClockStep, out.Stalled = k.step, k.stalled
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/servegate/pipeline/steps/record"
@@ -39,6 +40,22 @@ func TestClockSteps(t *testing.T) {
 	if cause, _ := (Limits{}).Void(a); cause != CauseClock {
 		t.Error("the run is not void")
 	}
+}
+
+// TestStalls: a client that was stopped during a run shows by its late samples. Those of a busy machine do not count.
+func TestStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newClock(time.Now())
+		for _, d := range []time.Duration{clockEvery, clockEvery + 100*time.Millisecond, time.Second, clockEvery, 1400 * time.Millisecond} {
+			time.Sleep(d)
+			k.sample()
+		}
+		var a record.Audit
+		k.fill(&a)
+		if want := 2 * time.Second; time.Duration(a.Stalled) != want {
+			t.Errorf("stalled %v, want %v", time.Duration(a.Stalled), want)
+		}
+	})
 }
 
 func TestCoalescedBounds(t *testing.T) {

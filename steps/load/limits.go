@@ -20,7 +20,8 @@ type Limits struct {
 	// BurstLag replaces both if all requests are planned at once, default 250 ms. Sending them takes some
 	// time in any case, and only a stall is a fault.
 	BurstLag time.Duration
-	// RateShare is the smallest share of the planned rate that must be realised, default 0.98.
+	// RateShare is the smallest share of the planned rate that must be realised, and of the run in which the client must not
+	// stand still, default 0.98.
 	RateShare float64
 	// ClockStep is the largest step of the wall clock, default 10 ms.
 	ClockStep time.Duration
@@ -57,7 +58,8 @@ const (
 )
 
 // Void returns why a run is void, or "". Only failures of the client make a run void: requests that it could not connect,
-// late sends, a rate below the plan, a step of the clock. A closed loop has no plan, so it has neither lag nor rate.
+// late sends, a rate below the plan, a time in which it stood still, a step of the clock. A closed loop has no plan, so it has
+// neither lag nor rate.
 func (l Limits) Void(a record.Audit) (cause Cause, reason string) {
 	l = l.withDefaults()
 	if a.Exhausted > 0 {
@@ -66,6 +68,10 @@ func (l Limits) Void(a record.Audit) (cause Cause, reason string) {
 	}
 	if step := time.Duration(max(a.ClockStep, -a.ClockStep)); step > l.ClockStep {
 		return CauseClock, fmt.Sprintf("the clock was stepped by %v during the run (limit %v)", readable(step), l.ClockStep)
+	}
+	if still := time.Duration(a.Stalled); still.Seconds() > (1-l.RateShare)*a.WallSeconds {
+		return CauseClient, fmt.Sprintf("the client stood still for %v of %.3g s: it was stopped, or its machine was frozen or overloaded",
+			readable(still), a.WallSeconds)
 	}
 	limit := l.BurstLag
 	if a.PlannedRate > 0 {

@@ -28,6 +28,8 @@ func TestVoid(t *testing.T) {
 		{"rate", Limits{}, record.Audit{PlannedRate: 100, RealisedRate: 97}, "97 of 100"},
 		{"clock", Limits{}, record.Audit{PlannedRate: 100, RealisedRate: 100, ClockStep: -11 * ms}, "clock"},
 		{"no descriptors", Limits{}, record.Audit{Exhausted: 3}, "connections of 3 requests"},
+		{"a closed loop that was stopped", Limits{}, record.Audit{Stalled: 1200 * ms, WallSeconds: 5}, "stood still for 1.2s of 5 s"},
+		{"a short stop in a long run", Limits{}, record.Audit{Stalled: 300 * ms, WallSeconds: 60}, ""},
 		{"burst", Limits{}, record.Audit{LagP99: 200 * ms}, ""},
 		{"stalled burst", Limits{}, record.Audit{LagP99: 300 * ms}, "late"},
 		{"closed loop", Limits{}, record.Audit{}, ""},

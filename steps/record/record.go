@@ -191,6 +191,8 @@ type Audit struct {
 	// Exhausted is the number of requests that got no connection because the client's machine had no file descriptor, port or
 	// memory for it.
 	Exhausted int `json:"exhausted,omitempty"`
+	// Stalled is the time in which the client stood still: it was stopped or frozen.
+	Stalled int64 `json:"stalled,omitempty"`
 	// ClockStep is the largest sampled change of wall clock minus monotonic clock during the run.
 	ClockStep int64 `json:"clock_step"`
 	// PeakConcurrency is exact, from a sweep over sends and ends.
