@@ -3,7 +3,6 @@ package load
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 
@@ -15,7 +14,7 @@ import (
 // stream.
 func (s *stream) classify(resp *response, err error, cancelled bool) (record.Failure, string) {
 	if f, text := classifyHTTP(resp, err, cancelled, s.head, fmt.Sprintf("%d events", len(s.rec.Events))); f != "" {
-		if resp.status == http.StatusNotFound || resp.status == http.StatusMethodNotAllowed {
+		if resp.status == 404 || resp.status == 405 { // without net/http, which the language must not reach
 			text = clip(fmt.Sprintf("%s at %s; the endpoint of the benchmark may be another", text, s.endpoint.path()), maxError)
 		}
 		return f, text
