@@ -414,11 +414,16 @@ func passingMargin(r verdictRow) float64 {
 	if worseSign(d) < 0 {
 		worst = *d.Lower
 	}
-	const farther = 2
+	const (
+		farther = 2
+		largest = 1 // of a ratio: files may not state more
+	)
 	mean := diffOf(d, *d.Change)
 	margin := mean + farther*(diffOf(d, worst)-mean)
 	if onLog(d) {
-		margin = math.Expm1(margin)
+		if margin = math.Expm1(margin); margin > largest {
+			return 0
+		}
 	}
 	if mean >= marginOf(d) || !humanize.Finite(margin) || margin <= float64(d.Margin) {
 		return 0

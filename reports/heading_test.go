@@ -87,6 +87,20 @@ func TestWhatIsDescribedHasOneReason(t *testing.T) {
 	}
 }
 
+// TestMarginsThatFilesMayState: a margin that would decide is named up to 100 %, above which no file may have one.
+func TestMarginsThatFilesMayState(t *testing.T) {
+	for upper, want := range map[float64]bool{0.2: true, 0.6: false} {
+		doc := inconclusive()
+		for i := range doc.Gates[0].Decisions {
+			d := &doc.Gates[0].Decisions[i]
+			d.NeedPairs, d.Change, d.Upper = 4, new(0.01), new(upper)
+		}
+		if got := strings.Contains(render(t, doc, reports.Options{}), "or a margin of"); got != want {
+			t.Errorf("an interval up to %g: a margin is named: %v", upper, got)
+		}
+	}
+}
+
 // TestNextOfEachCause: what is to be done follows from the cause, and only what blocks merging is said to.
 func TestNextOfEachCause(t *testing.T) {
 	open := inconclusive()
