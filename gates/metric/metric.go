@@ -74,7 +74,10 @@
 // the two differ under one name, the name has vLLM's definition.
 package metric
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Direction is the direction of improvement. It is declared, never inferred from a name.
 type Direction string
@@ -180,6 +183,11 @@ type Metric struct {
 // ByTime reports whether values are times that are compared by their difference, because they can
 // be zero. Their margin is a time.
 func (m Metric) ByTime() bool { return m.Scale == Difference && m.Unit == Seconds }
+
+// EventsPerRequest reports whether values count what happened to a server, by the number of requests that were sent.
+func (m Metric) EventsPerRequest() bool {
+	return slices.ContainsFunc(m.Formulas, func(f Formula) bool { return f.By == SentRequests })
+}
 
 // Objective reports whether the metric can be limited in an SLO: whether it is a time or a share of
 // the requests of one run.

@@ -9,8 +9,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// warnOfSpread adds a warning to the decision for the head whose launches of the head spread most clearly more than the
-// base's. A mean over few launches misses rare slow ones, and a pair does not show on which side they were.
+// warnOfSpread adds a warning to the pass whose head spreads most clearly more between launches than its base. A mean over few
+// launches misses rare slow ones, and a pair does not show on which side they were.
 func (c *collector) warnOfSpread() {
 	var at *result.Decision
 	lowest, most, passed, repeats := 1.0, 0.0, 0, 0

@@ -169,6 +169,39 @@ func TestPassesInAPlan(t *testing.T) {
 	}
 }
 
+// TestMarginsOfRareEvents: a margin on events per request that few requests cannot show is warned of.
+func TestMarginsOfRareEvents(t *testing.T) {
+	preemptions, _ := metric.Lookup("preemptions.per_request")
+	warnings := func(m metric.Metric, margin metric.Margin, requests int) int {
+		cfg := configOf(4, 2)
+		cfg.Gates[0].Metrics, cfg.Gates[0].Margin = []metric.Metric{m}, margin
+		for _, b := range cfg.Benchmarks {
+			for i := range b.Cells {
+				b.Cells[i].Workload.Load.Requests = requests
+			}
+		}
+		_, diags := plan.Build(cfg, plan.Options{})
+		n := 0
+		for _, d := range diags {
+			if d.Summary == "margin of less than a few events" {
+				n++
+			}
+		}
+		return n
+	}
+	hits, _ := metric.Lookup("prefix_cache.hit_rate")
+	for _, tt := range []struct {
+		m        metric.Metric
+		margin   metric.Margin
+		requests int
+		want     int
+	}{{preemptions, 0.0005, 200, 1}, {preemptions, 0.0005, 4000, 0}, {preemptions, 0.01, 200, 0}, {hits, 0.0005, 200, 0}} {
+		if got := warnings(tt.m, tt.margin, tt.requests); got != tt.want {
+			t.Errorf("%s, margin %v of %d requests: %d warnings", tt.m.ID, tt.margin, tt.requests, got)
+		}
+	}
+}
+
 // What searches are off by is in the spread of pairs of capacities, whatever launches add: with a
 // spread of 1 % two searches to ±5 % are no less apart than by 5 %·√2/1.96 each.
 func TestPowerOfCapacities(t *testing.T) {
