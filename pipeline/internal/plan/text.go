@@ -186,7 +186,7 @@ func (p *Plan) writeCost(w io.Writer) {
 		long += ", without the start of servers"
 	}
 	counts := humanize.Count(p.Estimate.Runs, "run")
-	if slices.ContainsFunc(p.Targets, func(t Target) bool { return !t.Attached }) {
+	if len(p.Targets) == 0 || slices.ContainsFunc(p.Targets, func(t Target) bool { return !t.Attached }) {
 		counts = humanize.Count(p.Estimate.Launches, "launch") + ", " + counts
 	}
 	fmt.Fprintf(w, "cost\t%s, about %s (%s)\n", counts, long, p.Estimate.Basis)
