@@ -163,9 +163,6 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	if text := p.profileText(); text != "" {
 		fmt.Fprintf(w, "profile\t%s\n", text)
 	}
-	if text := p.budgetText(); text != "" {
-		fmt.Fprintf(w, "budget\t%s\n", text)
-	}
 	if text := p.sideBySideText(); text != "" {
 		fmt.Fprintf(w, "side by side\t%s\n", text)
 	}
@@ -175,7 +172,7 @@ func (p *Plan) writeSchedule(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// writeCost writes the time of a plan, and what its machines cost.
+// writeCost writes the time of a plan, what its machines cost, and the budget that bounds it.
 func (p *Plan) writeCost(w io.Writer) {
 	long := Duration(p.Estimate.Seconds)
 	if least := p.least(); len(p.Looks) > 1 && least < len(p.Repeats) {
@@ -192,6 +189,9 @@ func (p *Plan) writeCost(w io.Writer) {
 	fmt.Fprintf(w, "cost\t%s, about %s (%s)\n", counts, long, p.Estimate.Basis)
 	if text := p.billText(); text != "" {
 		fmt.Fprintf(w, "bill\t%s\n", text)
+	}
+	if text := p.budgetText(); text != "" {
+		fmt.Fprintf(w, "budget\t%s\n", text)
 	}
 }
 
