@@ -20,13 +20,17 @@ import (
 // create makes a Pod. A request without an answer may have made it all the same.
 func (r *Run) create(ctx context.Context, pod *core.Pod) error {
 	pods := r.client.Pods(r.namespace)
-	return refusal(r.ask(ctx, func(ctx context.Context) error {
+	err := r.ask(ctx, func(ctx context.Context) error {
 		_, err := pods.Create(ctx, pod, meta.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
 			return nil // its name is ours alone
 		}
 		return err
-	}))
+	})
+	if err != nil && strings.Contains(err.Error(), beingDeleted) {
+		return r.namespaceDeleted()
+	}
+	return refusal(err)
 }
 
 func (r *Run) get(ctx context.Context, name string) (pod *core.Pod, err error) {

@@ -35,6 +35,11 @@ func (r *Run) terminating(ctx context.Context) bool {
 	return err != nil && strings.Contains(err.Error(), beingDeleted)
 }
 
+// namespaceDeleted returns the loss of a run whose namespace is being deleted.
+func (r *Run) namespaceDeleted() error {
+	return evictedf(steps.EvictionPodDeleted, "namespace %s is being deleted, and with it the run", r.namespace)
+}
+
 // watchKeeper polls the keeper until ctx ends or the keeper is gone.
 func (r *Run) watchKeeper(ctx context.Context, name string) {
 	for steps.Sleep(ctx, r.opt.Poll) == nil && r.lookAtKeeper(ctx, name) {
@@ -56,7 +61,7 @@ func (r *Run) lookAtKeeper(ctx context.Context, name string) bool {
 	}
 	switch loss, _ := errors.AsType[*steps.EvictionError](cmp.Or(why, deletedPod(pod))); {
 	case why == nil && r.terminating(once):
-		why = evictedf(steps.EvictionPodDeleted, "namespace %s is being deleted, and with it the run", r.namespace)
+		why = r.namespaceDeleted()
 	default:
 		why = evicted(loss.Class, loss.Reason+"; it kept the run, whose other Pods were deleted with it")
 	}

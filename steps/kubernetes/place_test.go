@@ -254,9 +254,13 @@ func TestNamespaceDeleted(t *testing.T) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p",
 			errors.New("unable to create new content in namespace bench because it is being terminated"))
 	})
+	const want = "namespace bench is being deleted, and with it the run (pod_deleted)"
+	if err := r.create(t.Context(), r.bare("next", "next")); err == nil || err.Error() != want {
+		t.Errorf("the next Pod: %v", err)
+	}
 	change(t, r, keeper.Name, deletes)
 	r.lookAtKeeper(t.Context(), keeper.Name)
-	if err := r.keeperLoss(); err == nil || err.Error() != "namespace bench is being deleted, and with it the run (pod_deleted)" {
+	if err := r.keeperLoss(); err == nil || err.Error() != want {
 		t.Error(err)
 	}
 }
