@@ -45,6 +45,8 @@ type evaluator struct {
 	measured    bool // measureList is complete or in progress
 
 	secrets map[string]bool
+	// searched holds the texts of arguments in which secrets were looked for: each cell evaluates the same ones again.
+	searched map[string]bool
 	// workloadSchema is evaluated for every cell.
 	workloadSchema steps.Schema
 	// cells counts the cells expanded so far, in all benchmarks.
@@ -78,7 +80,7 @@ func newEvaluator(prog *program, vars map[string]cty.Value, rep *reporter) *eval
 		steps: map[string]*config.Step{}, servers: map[string]*config.Server{}, abstract: map[string]bool{},
 		deployments: map[string]*config.Deployment{}, datasets: map[string]*dataset{},
 		benchmarks: map[string]*config.Benchmark{}, baselines: map[string]*config.Baseline{},
-		secrets: map[string]bool{}, workloadSchema: benchmarkWorkload(prog.arrivals),
+		secrets: map[string]bool{}, searched: map[string]bool{}, workloadSchema: benchmarkWorkload(prog.arrivals),
 	}
 }
 

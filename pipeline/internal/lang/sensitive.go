@@ -87,31 +87,43 @@ func namedSecrets(name string, v cty.Value, into map[string]bool) {
 }
 
 // argumentSecrets collects secrets of arguments that are shown: a key in a command, a password in an address.
-func argumentSecrets(v cty.Value, into map[string]bool) {
-	var texts []string
+func (e *evaluator) argumentSecrets(v cty.Value) {
+	texts := e.argumentTexts(v)
+	key := strings.Join(texts, "\x00")
+	if key == "" || e.searched[key] {
+		return
+	}
+	e.searched[key] = true
+	for _, text := range secret.InArguments(texts) {
+		e.secrets[text] = true
+	}
+}
+
+// argumentTexts returns a text, the texts of a list, or the settings of a map as NAME=VALUE. It collects the secrets of
+// collections within.
+func (e *evaluator) argumentTexts(v cty.Value) (texts []string) {
 	v, _ = v.Unmark()
 	switch {
 	case v.IsNull() || !v.IsKnown():
-		return
+		return nil
 	case v.Type() == cty.String:
-		texts = []string{v.AsString()}
-	case v.CanIterateElements():
-		for it := v.ElementIterator(); it.Next(); {
-			k, e := it.Element()
-			k, _ = k.Unmark()
-			switch e, _ = e.Unmark(); {
-			case e.IsNull() || !e.IsKnown() || e.Type() != cty.String:
-				argumentSecrets(e, into)
-			case k.Type() == cty.String && k.IsKnown():
-				texts = append(texts, k.AsString()+"="+e.AsString())
-			default:
-				texts = append(texts, e.AsString())
-			}
+		return []string{v.AsString()}
+	case !v.CanIterateElements():
+		return nil
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		k, inner := it.Element()
+		k, _ = k.Unmark()
+		switch inner, _ = inner.Unmark(); {
+		case inner.IsNull() || !inner.IsKnown() || inner.Type() != cty.String:
+			e.argumentSecrets(inner)
+		case k.Type() == cty.String && k.IsKnown():
+			texts = append(texts, k.AsString()+"="+inner.AsString())
+		default:
+			texts = append(texts, inner.AsString())
 		}
 	}
-	for _, text := range secret.InArguments(texts) {
-		into[text] = true
-	}
+	return texts
 }
 
 // SecretsOf implements [config.Late].

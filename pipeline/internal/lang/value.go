@@ -36,7 +36,7 @@ func (s *scope) attribute(src *hclsyntax.Attribute, a steps.Attr) (v cty.Value, 
 		secretTexts(v, false, s.eval.secrets)
 		namedSecrets(a.Name, v, s.eval.secrets)
 	} else {
-		argumentSecrets(v, s.eval.secrets)
+		s.eval.argumentSecrets(v)
 	}
 	if !s.eval.keep(src.Expr.Range(), "", v) {
 		return cty.UnknownVal(a.Type), false
