@@ -14,30 +14,30 @@ import (
 // warnOfCycle adds a warning to the decision whose runs follow a clock most clearly, if any does. The order of the sides
 // is drawn, so a clock adds noise and no difference. Whoever knows its period may remove its cause.
 func (c *collector) warnOfCycle() {
-	var at *result.Decision
-	var clearest gates.Cycle
+	var all clearest
+	var shown gates.Cycle
 	var of metric.Metric
-	searched := 0
 	c.eachPaired(func(d *result.Decision, m metric.Metric, base, head *result.Cell) {
 		found, ok := gates.FindCycle(timesOf(m, base, head))
 		if !ok {
 			return
 		}
-		if searched++; at == nil || found.P < clearest.P {
-			at, clearest, of = d, found, m
+		all.searched++
+		if all.add(d, found.P) {
+			shown, of = found, m
 		}
 	})
-	if at == nil || clearest.P*float64(searched) > gates.CycleLevel {
+	if !all.significant(gates.CycleLevel) {
 		return
 	}
-	swing := fmt.Sprintf("%.3g %%", 100*math.Expm1(clearest.Swing))
+	swing := fmt.Sprintf("%.3g %%", 100*math.Expm1(shown.Swing))
 	if of.Scale != metric.Log {
-		swing = fmt.Sprintf("%.3g %s", clearest.Swing, of.Unit)
+		swing = fmt.Sprintf("%.3g %s", shown.Swing, of.Unit)
 	}
-	at.Warnings = append(at.Warnings, fmt.Sprintf("the values of the runs rise and fall by %s with a period of about %s: look for a job or "+
+	all.at.Warnings = append(all.at.Warnings, fmt.Sprintf("the values of the runs rise and fall by %s with a period of about %s: look for a job or "+
 		"a neighbour that follows a clock. The order of the sides is drawn, so that this is noise, and more repeats "+
 		"are needed with it than without",
-		swing, humanize.Duration(time.Duration(clearest.Period*float64(time.Second)))))
+		swing, humanize.Duration(time.Duration(shown.Period*float64(time.Second)))))
 }
 
 // eachPaired calls do with each decision on a metric of two cells that are paired.
@@ -56,6 +56,35 @@ func (c *collector) eachPaired(do func(d *result.Decision, m metric.Metric, base
 	}
 }
 
+// clearest is the decision in which something shows most clearly, of all in which it is searched.
+type clearest struct {
+	at       *result.Decision
+	p        float64
+	searched int
+}
+
+// add adds the p value of a decision, and reports whether it is the smallest so far.
+func (c *clearest) add(d *result.Decision, p float64) bool {
+	if c.at != nil && p >= c.p {
+		return false
+	}
+	c.at, c.p = d, p
+	return true
+}
+
+// significant reports whether the smallest p value is significant at a level that all searched decisions share (Bonferroni).
+func (c *clearest) significant(level float64) bool {
+	return c.at != nil && c.p*float64(c.searched) <= level
+}
+
+// onScale returns a value on the scale of a metric, false if it has no logarithm.
+func onScale(m metric.Metric, v float64) (float64, bool) {
+	if m.Scale != metric.Log {
+		return v, true
+	}
+	return math.Log(v), v > 0
+}
+
 // timesOf returns when the runs of cells began, on which side and machine they were, and their values on the scale of
 // a metric.
 func timesOf(m metric.Metric, cells ...*result.Cell) (at []float64, side []int, values []float64) {
@@ -69,11 +98,8 @@ func timesOf(m metric.Metric, cells ...*result.Cell) (at []float64, side []int, 
 			if !ok || r.At == 0 {
 				continue
 			}
-			if m.Scale == metric.Log {
-				if v <= 0 {
-					continue
-				}
-				v = math.Log(v)
+			if v, ok = onScale(m, v); !ok {
+				continue
 			}
 			on := cell.Hash + " " + r.Nodes
 			if _, seen := sides[on]; !seen {

@@ -19,29 +19,29 @@ const leastEachFirst = 2
 // first, whichever side it is. A cache on a disk that both sides read does that. The order is drawn, so it adds noise and
 // no difference, and more repeats do not remove it.
 func (c *collector) warnOfOrder() {
-	var at *result.Decision
-	var clearest gates.Statistic
-	lowest, searched, repeats := 1.0, 0, 0
+	var all clearest
+	var shown gates.Statistic
+	repeats := 0
 	c.eachPaired(func(d *result.Decision, m metric.Metric, base, head *result.Cell) {
 		differences := secondToFirst(m, base, head)
 		s, err := gates.PairedT(differences)
 		if err != nil {
 			return
 		}
-		searched++ // before the data choose
+		all.searched++ // before the data choose
 		if math.Abs(s.Shift) < math.Log1p(leastUnwatched) || slices.Min(differences) <= 0 && slices.Max(differences) >= 0 {
 			return
 		}
-		if p := 2 * min(s.Greater, s.Less); p < lowest {
-			at, clearest, lowest, repeats = d, s, p, len(differences)
+		if all.add(d, 2*min(s.Greater, s.Less)) {
+			shown, repeats = s, len(differences)
 		}
 	})
-	if at == nil || lowest*float64(searched) > unwatchedLevel {
+	if !all.significant(unwatchedLevel) {
 		return
 	}
-	at.Warnings = append(at.Warnings, fmt.Sprintf("the side that runs second is %s against the first in each of %d repeats, whichever side "+
+	all.at.Warnings = append(all.at.Warnings, fmt.Sprintf("the side that runs second is %s against the first in each of %d repeats, whichever side "+
 		"it is: look for what a launch leaves to the next one, such as a cache on a disk or a warm machine. The order of the sides is "+
-		"drawn, so that this is noise", humanize.Percent(math.Expm1(clearest.Shift)), repeats))
+		"drawn, so that this is noise", humanize.Percent(math.Expm1(shown.Shift)), repeats))
 }
 
 // secondToFirst returns for each repeat how much the side that ran second differs from the first on the logarithm, nothing

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
@@ -12,8 +11,8 @@ import (
 // warnOfSpread adds a warning to the pass whose head spreads most clearly more between launches than its base. A mean over few
 // launches misses rare slow ones, and a pair does not show on which side they were.
 func (c *collector) warnOfSpread() {
-	var at *result.Decision
-	lowest, most, passed, repeats := 1.0, 0.0, 0, 0
+	var all clearest
+	most, repeats := 0.0, 0
 	c.eachPaired(func(d *result.Decision, m metric.Metric, base, head *result.Cell) {
 		if base == nil || head == nil || d.Verdict != result.Pass && d.Verdict != result.Improvement {
 			return
@@ -23,15 +22,15 @@ func (c *collector) warnOfSpread() {
 		if !ok {
 			return
 		}
-		passed++
-		if p < lowest {
-			at, lowest, most, repeats = d, p, ratio, len(h)
+		all.searched++
+		if all.add(d, p) {
+			most, repeats = ratio, len(h)
 		}
 	})
-	if at == nil || lowest*float64(passed) > gates.SpreadLevel {
+	if !all.significant(gates.SpreadLevel) {
 		return
 	}
-	at.Warnings = append(at.Warnings, fmt.Sprintf("the launches of the head spread %.2g times as much as the base's. If it is rarely much "+
+	all.at.Warnings = append(all.at.Warnings, fmt.Sprintf("the launches of the head spread %.2g times as much as the base's. If it is rarely much "+
 		"slower, and in most launches a little faster, %d repeats miss that more often than the error rate says: compare the single launches",
 		most, repeats))
 }
@@ -39,12 +38,10 @@ func (c *collector) warnOfSpread() {
 // valuesOf returns the values of both sides of the pairs, on the scale of a metric. It returns none if a value has no logarithm.
 func valuesOf(m metric.Metric, base, head *result.Cell) (b, h []float64) {
 	for _, p := range pairs(m, base, head) {
-		x, y := p.Base, p.Head
-		if m.Scale == metric.Log {
-			if !(x > 0) || !(y > 0) {
-				return nil, nil
-			}
-			x, y = math.Log(x), math.Log(y)
+		x, ok := onScale(m, p.Base)
+		y, has := onScale(m, p.Head)
+		if !ok || !has {
+			return nil, nil
 		}
 		b, h = append(b, x), append(h, y)
 	}
