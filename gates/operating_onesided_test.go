@@ -62,7 +62,8 @@ func oneSided() chart {
 // namedSpreads counts passes in which reports name that the head spreads more than the base: it does not change the verdict.
 func namedSpreads() chart {
 	c := chart{
-		title: "**Spreads that reports name** beside a pass, where the head spreads more than the base by an F test at 1 %: one metric, margin 5 %, " +
+		title: "**Spreads that reports name** beside a pass, where the head spreads more than the base by an F test at 1 %: one metric, " +
+			"margin 5 %, " +
 			"% of files. SD is that of ln of a run; the base has 1 %.",
 		columns: []string{"the head", "no change: it passes", "it passes, and the spread is named", "at the margin: it passes",
 			"it passes, and the spread is named"},

@@ -73,7 +73,8 @@ func otherValues() chart {
 		checked: fewFiles,
 		title: "**Values that are not lognormal**, of the same kind on both sides, in files of 20 metrics without a change that are judged " +
 			"once after 2, 3 or 4 repeats, or at five looks, and files of one metric at the margin, % of files. The margin is 5 %, of a hit rate " +
-			"1 point, of preemptions 0.005 a request, of the rare ones 0.0075, which is 6 events in the runs of the first look: `plan` warns of less.",
+			"1 point, of preemptions 0.005 a request, of the rare ones 0.0075, which is 6 events in the runs of the first look: " +
+			"`plan` warns of less.",
 		columns: []string{"values", "2 repeats: regression", "3 repeats: regression", "4 repeats: regression", "five looks: regression",
 			"five looks, at the margin: it passes"},
 	}

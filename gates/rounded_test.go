@@ -217,7 +217,8 @@ func TestTiesAreNoCertainty(t *testing.T) {
 		c := tied(tt.metric, tt.repeats)
 		c.Test = tt.test
 		d := judge(t, gates.Family{Comparisons: []gates.Comparison{c}}).Comparisons[0]
-		if d.Verdict != tt.want || math.Abs(d.Outcome.P-tt.p) > 1e-12 || (d.Need != nil) != (tt.need > 0) || d.Need != nil && d.Need.N != tt.need {
+		if d.Verdict != tt.want || math.Abs(d.Outcome.P-tt.p) > 1e-12 ||
+			(d.Need != nil) != (tt.need > 0) || d.Need != nil && d.Need.N != tt.need {
 			t.Errorf("%s in %d repeats by %s: %s, p = %g, %s", tt.metric, tt.repeats, tt.test, d.Verdict, d.Outcome.P, d.Reason)
 		}
 	}

@@ -524,7 +524,8 @@ func TestCommands(t *testing.T) {
 		{"wim", "/pipeline run", "goes again as attempt 2"},
 	} {
 		j.write(t, "event.json",
-			fmt.Sprintf(`{"action":"created","issue":{"number":7,"pull_request":{}},"comment":{"id":5,"created_at":"2100-01-01T00:00:00Z","body":%q,"user":{"login":%q}}}`,
+			fmt.Sprintf(`{"action":"created","issue":{"number":7,"pull_request":{}},"comment":{"id":5,"created_at":"2100-01-01T00:00:00Z",`+
+				`"body":%q,"user":{"login":%q}}}`,
 				tt.body, tt.author))
 		if out := j.run(t, 0, env, "action"); !strings.Contains(out, tt.says) {
 			t.Errorf("%s of %s: %s", tt.body, tt.author, out)

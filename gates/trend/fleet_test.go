@@ -240,8 +240,8 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// A machine that is faster for some nights and then as before is no loss of the code. The loss of a gain that ten sessions
-// showed is one.
+// A machine that is faster for some nights opens no issue when it is as slow as before. The loss of a gain that ten sessions
+// showed opens one.
 func TestGainsOfAWeek(t *testing.T) {
 	series := 20
 	if *full {

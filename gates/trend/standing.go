@@ -77,8 +77,8 @@ type Terms struct {
 // although nothing changed. TestFleetWithoutAChange counts the results over a quarter of nights.
 const falseFindings = 0.05
 
-// leastGain is the least number of values of a better level that is compared with. A machine that is quiet for a week is
-// no gain, and its end no loss.
+// leastGain is the least number of values of a better level before it becomes the reference. A machine that is quiet for a
+// week is not an improvement of the code.
 const leastGain = 10
 
 // leastCorrelation is the least correlation of neighbours that a significance test assumes. A short

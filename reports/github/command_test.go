@@ -48,7 +48,8 @@ func respond(t *testing.T, s *githubtest.Server, author, body string, change fun
 	t.Helper()
 	e := github.Event{
 		Name: "issue_comment", Repo: "o/r", SHA: later, Number: 7, ServerURL: "https://github.com",
-		Comment: &github.EventComment{Action: "created", ID: 77, Author: author, Body: body, Created: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)},
+		Comment: &github.EventComment{Action: "created", ID: 77, Author: author, Body: body,
+			Created: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)},
 	}
 	if change != nil {
 		change(&e)
@@ -212,8 +213,8 @@ func TestAcceptTakesOwnChecksAlone(t *testing.T) {
 	}
 }
 
-// TestAcceptOfWhatWasNotSeen: a result that came after the comment is not accepted, such as that of a commit that was
-// pushed while the job of the command was waiting.
+// TestAcceptOfWhatWasNotSeen: accept refuses a result that is newer than the comment. A commit may be pushed and measured
+// while the job of the command waits.
 func TestAcceptOfWhatWasNotSeen(t *testing.T) {
 	s := hub(t, "o/r")
 	got := respond(t, s, "wim", "/pipeline accept larger blocks", func(e *github.Event) {

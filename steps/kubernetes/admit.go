@@ -91,6 +91,9 @@ func (r *Run) warnPullSecrets(ctx context.Context) {
 // beingDeleted is part of the API server's message about a namespace that is being deleted.
 const beingDeleted = "because it is being terminated"
 
+// forDeletion reports whether the API server refused an object because its namespace is being deleted.
+func forDeletion(err error) bool { return err != nil && strings.Contains(err.Error(), beingDeleted) }
+
 // neverCreated are messages of the Job controller about a Pod that it can never create.
 var neverCreated = []string{"no PriorityClass with name", "must specify", "violates PodSecurity", " usage per ",
 	"max limit to request ratio", beingDeleted}

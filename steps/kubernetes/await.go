@@ -27,7 +27,7 @@ func (r *Run) create(ctx context.Context, pod *core.Pod) error {
 		}
 		return err
 	})
-	if err != nil && strings.Contains(err.Error(), beingDeleted) {
+	if forDeletion(err) {
 		return r.namespaceDeleted()
 	}
 	return refusal(err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,8 +30,7 @@ func (r *Run) keeperLoss() error {
 func (r *Run) terminating(ctx context.Context) bool {
 	pod := r.keeperPod()
 	pod.Name = r.objectName("keeper")
-	err := r.dryRun(ctx, pod)
-	return err != nil && strings.Contains(err.Error(), beingDeleted)
+	return forDeletion(r.dryRun(ctx, pod))
 }
 
 // namespaceDeleted returns the loss of a run whose namespace is being deleted.

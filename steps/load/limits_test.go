@@ -63,7 +63,7 @@ func TestDurationsAreReadable(t *testing.T) {
 	}
 }
 
-// TestExhausted: a connection that this machine has no descriptor or port for is no failure of the server.
+// TestExhausted: a connection fails for lack of descriptors or ports of this machine, and not by the server.
 func TestExhausted(t *testing.T) {
 	for of, want := range map[syscall.Errno]bool{
 		syscall.EMFILE: true, syscall.ENFILE: true, syscall.EADDRNOTAVAIL: true, syscall.ECONNREFUSED: false, syscall.ECONNRESET: false,

@@ -101,10 +101,10 @@ func (r *runner) fail(ctx context.Context, a *attempt, err error) {
 	}
 }
 
-// exhausted reports whether a connection failed because this machine has no more of what one needs: file descriptors, ports
-// or memory. The server is not the cause.
+// exhausted reports whether a connection failed because this machine ran out of file descriptors, ports or memory. The
+// server is not the cause.
 func exhausted(err error) bool {
-	return slices.ContainsFunc([]error{
+	return err != nil && slices.ContainsFunc([]error{
 		syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM,
 	}, func(of error) bool { return errors.Is(err, of) })
 }

@@ -35,8 +35,8 @@ func completion(text string, tokens int, finish string) string {
 	return string(b)
 }
 
-// TestClosingEvent: an event that only ends the answer is no token, whether the server counts its tokens in each event or at
-// the end. An empty last token that the server counts is one.
+// TestClosingEvent: an event that only ends the answer does not count as a token, whether the server counts its tokens in
+// each event or at the end. An empty last token counts if the server counts it.
 func TestClosingEvent(t *testing.T) {
 	plain := func(text, finish string) string {
 		return strings.Replace(completion(text, 0, finish), `"usage":{"completion_tokens":0,"prompt_tokens":3}`, `"usage":null`, 1)

@@ -79,7 +79,8 @@ func TestPairRefusals(t *testing.T) {
 	if _, err := (modeltest.Pair{Prefill: c, Decode: bad}).Replay(nil, 1); err == nil {
 		t.Error("a decode server without blocks is accepted")
 	}
-	if _, err := (modeltest.Pair{Prefill: c, Decode: c, Link: model.Link{Bandwidth: 1}}).Replay(uniformArrivals(1, 8192, 1, 0), 1); err == nil {
+	pair := modeltest.Pair{Prefill: c, Decode: c, Link: model.Link{Bandwidth: 1}}
+	if _, err := pair.Replay(uniformArrivals(1, 8192, 1, 0), 1); err == nil {
 		t.Error("a prompt that leaves no room for a token is accepted")
 	}
 }

@@ -117,10 +117,12 @@ func (a *app) start(dir string, starters []starter, ref string, noteKept bool) e
 	return nil
 }
 
+const commitPattern = `^[0-9a-f]{40}$`
+
 var (
-	fullCommit = lazyregexp.New(`^[0-9a-f]{40}$`)
+	fullCommit = lazyregexp.New(commitPattern)
 	release    = lazyregexp.New(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
-	actionRef  = lazyregexp.New(`^[0-9a-f]{40}$|^v[0-9]+\.[0-9]+\.[0-9]+$`)
+	actionRef  = lazyregexp.New(commitPattern + `|^v[0-9]+\.[0-9]+\.[0-9]+$`)
 )
 
 // ownRef returns the commit that this program was built from, or its release; "" if unknown.

@@ -66,7 +66,8 @@ func TestVocabularyIsNotMasked(t *testing.T) {
 
 func TestOtherWordsAreMasked(t *testing.T) {
 	a := newApp(Streams{Environ: func() []string {
-		return []string{"DB_PASSWORD=correcthorse", "API_TOKEN=decisions-pK7wX2", "GOOGLE_CREDENTIALS={\n  \"status\": \"pK9wX2mQ9zR4\",\n  \"x\"\n}"}
+		return []string{"DB_PASSWORD=correcthorse", "API_TOKEN=decisions-pK7wX2",
+			"GOOGLE_CREDENTIALS={\n  \"status\": \"pK9wX2mQ9zR4\",\n  \"x\"\n}"}
 	}})
 	for _, text := range []string{"correcthorse", "decisions-pK7wX2", `"status": "pK9wX2mQ9zR4",`} {
 		if got := a.redact.String(text); !strings.Contains(got, event.Mask) {

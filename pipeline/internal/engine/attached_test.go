@@ -44,8 +44,9 @@ func TestAttachedServerIsNotWaitedFor(t *testing.T) {
 				s := newSession(t, makePlan(t, []string{base, head}, []float64{2}, 4))
 				s.o.Target = func(addr string, _ config.Outputs) (engine.TargetSpec, error) {
 					return single(engine.Member{
-						Name: addr, Role: result.RoleServer, Engine: answering{fakeEngine{s.w}, steps.StateListening, tt.err}, Launcher: fakeLauncher{s.w, addr},
-						Spec: steps.ServerSpec{Addr: addr, URL: "http://127.0.0.1:1", Ready: steps.Readiness{Timeout: tt.set}},
+						Name: addr, Role: result.RoleServer, Engine: answering{fakeEngine{s.w}, steps.StateListening, tt.err},
+						Launcher: fakeLauncher{s.w, addr},
+						Spec:     steps.ServerSpec{Addr: addr, URL: "http://127.0.0.1:1", Ready: steps.Readiness{Timeout: tt.set}},
 					}), nil
 				}
 				began := time.Now()
@@ -99,8 +100,8 @@ func TestRefusingServerIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestForeignProtocolIsNoRegression: a head whose certificate this machine does not trust ends the run. It is no failure of
-// the head.
+// TestForeignProtocolIsNoRegression: a certificate that this machine does not trust ends the run as a failure of the
+// infrastructure, also where the head has it.
 func TestForeignProtocolIsNoRegression(t *testing.T) {
 	for _, url := range []string{"https://127.0.0.1:1", ""} {
 		synctest.Test(t, func(t *testing.T) {

@@ -164,10 +164,10 @@ func (r *runner) awaitReady(ctx context.Context, s *server, wave []string) error
 }
 
 const (
-	// patientLooks is how often in a row a server may refuse to answer.
+	// patientLooks limits the consecutive refusals of a server.
 	patientLooks = 3
-	// startPatience is how long a server that is started here may refuse after it has listed its models. Before that it may refuse
-	// until its timeout, since a proxy in front of it can start first.
+	// startPatience limits the time in which a server that is started here refuses requests although it lists its models. Before
+	// it lists them it may refuse until its timeout, since a proxy in front of it can start first.
 	startPatience = 15 * time.Second
 )
 
@@ -194,8 +194,8 @@ func (f *refusals) final(spec steps.ServerSpec, state string, err error, now tim
 	return f.n >= patientLooks && (spec.URL != "" || of.Ours || !f.since.IsZero() && now.Sub(f.since) >= startPatience)
 }
 
-// fault returns the error of a member that refused to answer. It is this machine's fault if it cannot speak with the server.
-func (refusals) fault(m *member, target string, err error) error {
+// refusal returns the error of a member that refused to answer. It is this machine's fault if it cannot speak with the server.
+func refusal(m *member, target string, err error) error {
 	if of, _ := errors.AsType[*steps.RefusedError](err); of.Ours {
 		return &machineError{fmt.Errorf("%s: %w", m.label(target), err)}
 	}
@@ -255,7 +255,7 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 			r.show(s, m, fmt.Sprintf("not ready after %s: %v", waited.Round(time.Second), cmp.Or(why, errNoAnswer)))
 		}
 		if refused.final(m.Spec, now, err, s.lane.Clock.Now()) {
-			return refused.fault(m, s.Target, err)
+			return refusal(m, s.Target, err)
 		}
 		if steps.Sleep(ctx, pollPause(m.Spec, waited)) != nil {
 			cause := context.Cause(ctx)

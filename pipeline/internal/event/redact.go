@@ -66,7 +66,7 @@ func (r *Redactor) Learn(secrets ...string) {
 // result unreadable. It must be called before the first Learn. words is called when the first secret is a single word.
 func (r *Redactor) Spare(words func() map[string]bool) { r.words = words }
 
-// ordinary reports whether a secret, or a line of one, is no more than a word of our documents.
+// ordinary reports whether a secret, or a line of one, is a single word that our documents use.
 func (r *Redactor) ordinary(text string) bool {
 	word := strings.Trim(text, "\"':,[]{} ")
 	for _, c := range []byte(word) {

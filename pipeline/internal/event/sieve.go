@@ -203,17 +203,8 @@ func (w *sifting) token(i int) bool {
 	if i+1 < len(w.text) && alnum[w.text[i+1]] && !pairs[w.text[i]][w.text[i+1]] {
 		return false
 	}
-	return slices.ContainsFunc(prefixes[w.text[i]], func(prefix string) bool { return w.prefixed(w.text[i:], prefix) })
+	return slices.ContainsFunc(shapesOf[w.text[i]], func(s *shape) bool { return w.prefixed(w.text[i:], s.prefix) })
 }
-
-// prefixes holds the prefixes of tokens by their first letter.
-var prefixes = func() (by [256][]string) {
-	for i := range shapes {
-		p := shapes[i].prefix
-		by[p[0]] = append(by[p[0]], p)
-	}
-	return by
-}()
 
 // pairs are the first two letters of tokens.
 var pairs = func() (set [256][256]bool) {

@@ -57,7 +57,8 @@ func TestBaselinesDoNotDrift(t *testing.T) {
 			last := tt.nights - 1
 			h.Records = append(h.Records, history.Record{
 				ID: "accepted", Kind: history.Acceptance, Time: start.AddDate(2, 0, 0),
-				Annotation: &history.Annotation{Run: fmt.Sprintf("run-%03d", last), Reason: "new kernel", Author: "alice", Measured: session(last, 1).Time},
+				Annotation: &history.Annotation{Run: fmt.Sprintf("run-%03d", last), Reason: "new kernel", Author: "alice",
+					Measured: session(last, 1).Time},
 			})
 			if w := h.Window(stored(start.AddDate(2, 0, 0))); len(w.Points) != 1 {
 				t.Errorf("%d sessions after the acceptance of the last one: %s", len(w.Points), w.Note)

@@ -46,8 +46,8 @@ func (p *Plan) WriteText(w io.Writer) error {
 	return tw.Flush()
 }
 
-// WriteBrief writes what somebody who compares two servers has to know of a plan before it is carried out: what is
-// launched, how the sides differ, what it costs, and which changes it finds.
+// WriteBrief writes a summary of a plan that compares two servers: what is launched, how the sides differ, what it costs,
+// and which changes it finds.
 func (p *Plan) WriteBrief(w io.Writer) error {
 	tw := newColumns(w)
 	if p.writeSimulated(tw) {
