@@ -34,7 +34,7 @@ func (c *collector) warnOfCycle() {
 	if of.Scale != metric.Log {
 		swing = fmt.Sprintf("%.3g %s", shown.Swing, of.Unit)
 	}
-	all.at.Warnings = append(all.at.Warnings, fmt.Sprintf("the values of the runs rise and fall by %s with a period of about %s: look for a job or "+
+	all.warn(fmt.Sprintf("the values of the runs rise and fall by %s with a period of about %s: look for a job or "+
 		"a neighbour that follows a clock. The order of the sides is drawn, so that this is noise, and more repeats "+
 		"are needed with it than without",
 		swing, humanize.Duration(time.Duration(shown.Period*float64(time.Second)))))
@@ -76,6 +76,9 @@ func (c *clearest) add(d *result.Decision, p float64) bool {
 func (c *clearest) significant(level float64) bool {
 	return c.at != nil && c.p*float64(c.searched) <= level
 }
+
+// warn adds a warning to the decision.
+func (c *clearest) warn(text string) { c.at.Warnings = append(c.at.Warnings, text) }
 
 // onScale returns a value on the scale of a metric, false if it has no logarithm.
 func onScale(m metric.Metric, v float64) (float64, bool) {

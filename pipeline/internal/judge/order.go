@@ -39,7 +39,7 @@ func (c *collector) warnOfOrder() {
 	if !all.significant(unwatchedLevel) {
 		return
 	}
-	all.at.Warnings = append(all.at.Warnings, fmt.Sprintf("the side that runs second is %s against the first in each of %d repeats, whichever side "+
+	all.warn(fmt.Sprintf("the side that runs second is %s against the first in each of %d repeats, whichever side "+
 		"it is: look for what a launch leaves to the next one, such as a cache on a disk or a warm machine. The order of the sides is "+
 		"drawn, so that this is noise", humanize.Percent(math.Expm1(shown.Shift)), repeats))
 }

@@ -30,7 +30,7 @@ func (c *collector) warnOfSpread() {
 	if !all.significant(gates.SpreadLevel) {
 		return
 	}
-	all.at.Warnings = append(all.at.Warnings, fmt.Sprintf("the launches of the head spread %.2g times as much as the base's. If it is rarely much "+
+	all.warn(fmt.Sprintf("the launches of the head spread %.2g times as much as the base's. If it is rarely much "+
 		"slower, and in most launches a little faster, %d repeats miss that more often than the error rate says: compare the single launches",
 		most, repeats))
 }
