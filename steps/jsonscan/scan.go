@@ -188,20 +188,19 @@ func (s *Scanner) nested() {
 // Number consumes a value and returns it as a non-negative whole number, also one that is written as 12.0; ok is false
 // for anything else, null included.
 func (s *Scanner) Number() (n int, ok bool) {
+	const digits = 15
 	v := s.Skip()
-	if whole, fraction, point := bytes.Cut(v, []byte{'.'}); point && len(fraction) > 0 && len(bytes.Trim(fraction, "0")) == 0 {
-		v = whole
-	}
-	if len(v) == 0 || len(v) > 15 {
-		return 0, false
-	}
-	for _, c := range v {
-		if c < '0' || c > '9' {
+	for i, c := range v {
+		switch {
+		case c >= '0' && c <= '9' && i < digits:
+			n = n*10 + int(c-'0')
+		case c == '.' && i > 0 && i+1 < len(v) && len(bytes.Trim(v[i+1:], "0")) == 0:
+			return n, true
+		default:
 			return 0, false
 		}
-		n = n*10 + int(c-'0')
 	}
-	return n, true
+	return n, len(v) > 0
 }
 
 // Filled consumes a value and reports whether it is something: not null, not false,
