@@ -402,9 +402,10 @@ func (v *view) margins() string {
 	return strings.Join(parts, ", ")
 }
 
-// passingMargin returns the margin with which about four of five sessions like this one would pass, 0 if that is unknown or
-// the estimate is at the margin already: a larger margin does not undo a regression. Another session has another mean and
-// spread, so the margin is twice as far from the mean as the worse end of the interval.
+// passingMargin returns the margin with which at least 70 % of sessions like this one would pass (TestMarginsThatPass draws
+// them). It returns 0 if that is unknown, or if the estimate is at the margin already: a larger margin does not undo a
+// regression. Another session has another mean and spread, so the margin is twice as far from the mean as the worse end of
+// the interval.
 func passingMargin(r verdictRow) float64 {
 	d := r.d
 	if d.Verdict != result.Inconclusive || d.NeedPairs == 0 || d.Change == nil || d.Lower == nil || d.Upper == nil || expectsImprovement(r) {
