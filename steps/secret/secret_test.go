@@ -42,7 +42,7 @@ func TestValuesBySecretNames(t *testing.T) {
 		{"PASSWORD", "84926173"},
 		{"OPENAI_KEY", "sk-abcdefgh"}, {"NPM_AUTH", "dXNlcjpwYXNz"}, {"AWS_CREDENTIALS", "k3jh4kjh34k5"}, {"HF_TOKEN", "hf_abcdefgh"},
 		{"GITHUB_TOKEN", "ghs_1234"},
-		{"key", "StepOutK3y9zQwE"}, {"keys", "aB3dE5fG7hJ9"},
+		{"API_KEY", "/tmp1B2c3D4e5F6g7H8/i9J0"}, {"key", "StepOutK3y9zQwE"}, {"keys", "aB3dE5fG7hJ9"},
 		{"AZURE_SAS", "sv=2022-11-02&ss=b&sig=abc%2Bdef"},
 		{"SLACK_WEBHOOK_URL", "https://hooks.slack.example/services/T0AB12CD3/B0XY45ZW6/aB3dE5fG7hJ9kL1mN3pQ5rS7"},
 	} {
@@ -59,6 +59,7 @@ func TestValuesBySecretNames(t *testing.T) {
 		{"API_KEY", "1.2.3-rc.1"}, {"TOKEN", "4096"},
 		{"SESSION", "c2"}, {"AUTH_URL", "https://auth.example.com/realms/main"}, {"SESSION_KEYS", "linux-go-module-cache"},
 		{"PATH", "/usr/bin:/bin"},
+		{"KUBECONFIG", "/tmp/tmp.a1B2c3D4e5/kubernetes/admin.kubeconfig"}, {"KUBECONFIG", "/__w/_temp/0f1e2d3c-4b5a-6978-8695-a4b3c2d1e0f9"},
 		{"PASSWORD", "server"}, {"SECRET", ""}, {"GITHUB_TOKEN_FILE", "/a/Zx8q1bC9dK3LmN0pQ7"}, {"PWD", "/home/runner/work"},
 	} {
 		if got := secret.Values(tt[0], tt[1]); len(got) > 0 {

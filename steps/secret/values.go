@@ -86,11 +86,21 @@ func isURL(value string) bool {
 	return !slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return len(part) >= leastDrawn && random(part) })
 }
 
-// isPath reports whether a value is a file path. It checks the words, because one in 64 base64
-// secrets begins with a slash.
+// systemFolders are the first folders of paths on Linux, macOS and in containers of GitHub's runner.
+var systemFolders = []string{
+	"__w", "builds", "data", "dev", "etc", "github", "home", "mnt", "opt", "private", "proc", "root", "run", "srv", "tmp", "usr", "var",
+	"Users", "Volumes", "workspace",
+}
+
+// isPath reports whether a value is a file path. Outside of system folders it checks the words, because one in 64 base64
+// secrets begins with a slash. Within them a folder may be drawn (/tmp/tmp.aB1cD2eF3g).
 func isPath(value string, s strength) bool {
 	rest := strings.TrimLeft(value, ".~")
-	if !strings.HasPrefix(rest, "/") || random(value) || strings.ContainsAny(value, "+=%&$#!;\"'<>`\n") {
+	if !strings.HasPrefix(rest, "/") || strings.ContainsAny(value, "+=%&$#!;\"'<>`\n") {
+		return false
+	}
+	first, _, folders := strings.Cut(value[1:], "/")
+	if random(value) && !(folders && slices.Contains(systemFolders, first)) {
 		return false
 	}
 	// A password chosen by a person can begin with a slash; a path has folders.
