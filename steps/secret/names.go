@@ -36,11 +36,14 @@ var endings = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "A
 
 // publicKeys are words before KEY that make it the key of a map, a table or a cache.
 var publicKeys = []string{"SORT", "PRIMARY", "FOREIGN", "PUBLIC", "CACHE", "PARTITION", "GROUP", "COMMENT", "ROUTING", "LOOKUP",
-	"CONCURRENCY", "BASELINE", "ISSUE", "PROJECT", "REGISTRY", "LAUNCH"}
+	"CONCURRENCY", "BASELINE", "ISSUE", "PROJECT", "REGISTRY", "LAUNCH", "CONFIG"}
 
 // modelTokens are words before TOKEN that make it one of a language model.
 var modelTokens = []string{"PAD", "BOS", "EOS", "STOP", "START", "END", "IMAGE", "AUDIO", "VIDEO", "SPECIAL", "MASK", "UNK", "SEP", "CLS",
 	"DECODE", "PREFILL", "PROMPT", "INPUT", "OUTPUT", "FIRST", "PER"}
+
+// modelPasses are words before PASS that make it one of a language model or a compiler.
+var modelPasses = []string{"FORWARD", "BACKWARD", "COMPILER", "FUSION", "PER"}
 
 // qualifiers are last words of a name that denote a property of a secret, not the secret.
 var qualifiers = []string{
@@ -48,7 +51,8 @@ var qualifiers = []string{
 	"SIZE", "COUNT", "LIMIT",
 	"MAX", "MIN", "TTL", "TIMEOUT", "EXPIRY", "EXPIRES", "ENABLED", "DISABLED", "REQUIRED", "MODE", "METHOD", "SCHEME", "ENDPOINT",
 	"REGION", "VERSION",
-	"ALGORITHM", "FORMAT", "PARALLELISM", "STORE", "BACKEND", "SOURCE",
+	"ALGORITHM", "FORMAT", "PARALLELISM", "STORE", "BACKEND", "SOURCE", "ENV", "VAR", "VARIABLE",
+	"MAP", "TREE", "THRESHOLD", "BUDGET", "RATIO", "DTYPE", "IDS", // of the tokens and keys of a language model
 }
 
 // folders are the shell's variables for its working directory.
@@ -114,6 +118,8 @@ func wordStrength(parts []string, i int, part string) strength {
 			return weak // of a map, or a secret that a step puts out
 		}
 	case part == "TOKEN" && i > 0 && slices.Contains(modelTokens, parts[i-1]):
+		return none
+	case part == "PASS" && (i > 0 && slices.Contains(modelPasses, parts[i-1]) || i+1 < len(parts) && parts[i+1] == "CONFIG"):
 		return none
 	case part == "STRING" && i > 0 && (parts[i-1] == "CONNECTION" || parts[i-1] == "CONN"), part == "STR" && i > 0 && parts[i-1] == "CONN":
 		return strong

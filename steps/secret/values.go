@@ -40,7 +40,9 @@ func harmless(value string, s strength) bool {
 		return true
 	case number.MatchString(value):
 		return s != chosen || len(value) < 8 || strings.ContainsAny(value, ".,+- ")
-	case version.MatchString(value), reference.MatchString(value):
+	case version.MatchString(value), reference.MatchString(value), digest.MatchString(value):
+		return true
+	case s != chosen && placeholder.MatchString(value):
 		return true
 	case isURL(value), isPath(value, s):
 		return true // secrets in an address are found by Within
@@ -63,12 +65,28 @@ var switches = []string{
 }
 
 var (
-	number    = lazyregexp.New(`^[-+]?[0-9][0-9., _-]*$`)
-	version   = lazyregexp.New(`^v?[0-9]+(\.[0-9]+)+([-+.][0-9A-Za-z.]+)?$`)
-	lower     = lazyregexp.New(`^[a-z]+$`)
-	reference = lazyregexp.New(`^\$(\{[A-Za-z_][A-Za-z0-9_]*\}|[A-Za-z_][A-Za-z0-9_]*)$`)
+	number  = lazyregexp.New(`^[-+]?[0-9][0-9., _-]*$`)
+	version = lazyregexp.New(`^v?[0-9]+(\.[0-9]+)+([-+.][0-9A-Za-z.]+)?$`)
+	lower   = lazyregexp.New(`^[a-z]+$`)
+	// reference matches $NAME, ${NAME}, ${NAME:?message} and ${NAME:-} of a shell, and references of a pipeline file.
+	reference = lazyregexp.New(`^(?:\$[A-Za-z_][A-Za-z0-9_]*|\$\{[A-Za-z_][A-Za-z0-9_]*(?::?\?[^}]*|:?-)?\}|` +
+		`(?:\$\{ *)?(?:[a-z_]+\()?(?:var|local|each|step|matrix)(?:\.[A-Za-z_][A-Za-z0-9_-]*)+(?:\[[^\]]*\])?[)}\], ]*)$`)
+	// placeholder matches <api-key>, a special token of a model (<|image|>), and the beginning of a shell's $(command) or ${NAME:?message}.
+	placeholder = lazyregexp.New(`^(?:<[^<>]+>|\$\(.*|\$\{[A-Za-z_][A-Za-z0-9_]*:?\?.*)$`)
+	// digest matches the digest of an image or a file, also behind the name of what it is the digest of.
+	digest    = lazyregexp.New(`^(?:[A-Za-z0-9_./:-]+@)?sha(?:256|384|512):[0-9a-f]+$`)
 	modelName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+$`)
 	address   = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+	// variablePart matches a variable that a path begins with: $HOME/x, ${RUNNER_TEMP}/x.
+	variablePart = lazyregexp.New(`^\$(?:\{[A-Za-z_][A-Za-z0-9_]*\}|[A-Za-z_][A-Za-z0-9_]*)/`)
+	// rooted matches a path from the user's or the process's folder (~/x, ../x), or whose first folder is a word
+	// (/scratch/x, /Users/x), also behind a short one (/p/scratch/x).
+	rooted = lazyregexp.New(`^(?:~[a-z0-9_-]*|\.{1,2}|(?:/[A-Za-z0-9]{1,2})?/(?:[a-z_.][a-z_.-]{2,}|[A-Z][a-z]{3,})[0-9]{0,3})/`)
+	// file matches a name with a usual ending.
+	file = lazyregexp.New(`^[A-Za-z0-9_./~@-]*[A-Za-z0-9_]\.(?:json|ya?ml|toml|ini|conf|config|cfg|kubeconfig|env|pem|crt|cer|key|p12|` +
+		`txt|log|sock|socket|pt|bin|safetensors|gguf)$`)
+	// between matches a relative path whose first folder and last name are words.
+	between = lazyregexp.New(`^\.?[a-z_][a-z_.-]{2,}[0-9]{0,3}/(?:[^\s:]*/)?[a-z_][a-z_.-]{3,}$`)
 )
 
 // leastDrawn is the length from which a random segment makes a whole address a secret, such as that
@@ -86,25 +104,26 @@ func isURL(value string) bool {
 	return !slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return len(part) >= leastDrawn && random(part) })
 }
 
-// systemFolders are the first folders of paths on Linux, macOS and in containers of GitHub's runner.
-var systemFolders = []string{
-	"__w", "builds", "data", "dev", "etc", "github", "home", "mnt", "opt", "private", "proc", "root", "run", "srv", "tmp", "usr", "var",
-	"Users", "Volumes", "workspace",
-}
-
-// isPath reports whether a value is a file path. Outside of system folders it checks the words, because one in 64 base64
-// secrets begins with a slash. Within them a folder may be drawn (/tmp/tmp.aB1cD2eF3g).
+// isPath reports whether a value is a file path. A base64 secret can contain slashes, so a path has words where a secret
+// has drawn characters: its first folder, or its ending. The folders between them may be drawn (/tmp/tmp.aB1cD2eF3g/x).
 func isPath(value string, s strength) bool {
+	value = variablePart.ReplaceAllString(value, "~/")
+	if strings.ContainsAny(value, "$!;\"'<>`\n") {
+		return false
+	}
 	rest := strings.TrimLeft(value, ".~")
-	if !strings.HasPrefix(rest, "/") || strings.ContainsAny(value, "+=%&$#!;\"'<>`\n") {
-		return false
-	}
-	first, _, folders := strings.Cut(value[1:], "/")
-	if random(value) && !(folders && slices.Contains(systemFolders, first)) {
-		return false
-	}
 	// A password chosen by a person can begin with a slash; a path has folders.
-	return s != chosen || strings.Count(rest, "/") > 1
+	folders := s != chosen || strings.Count(rest, "/") > 1
+	if rooted.MatchString(value) && folders && (s != chosen || !strings.ContainsAny(value, "+=%&#")) {
+		return true
+	}
+	if strings.ContainsAny(value, "+=%&#") {
+		return false
+	}
+	if strings.HasPrefix(rest, "/") && !random(value) {
+		return folders
+	}
+	return s != chosen && (file.MatchString(value) || between.MatchString(value))
 }
 
 // random reports whether text looks machine-generated: its letters and digits change kind far more

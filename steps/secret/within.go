@@ -17,6 +17,8 @@ var (
 	// driverDSN matches user and password as in Go's database drivers.
 	driverDSN = lazyregexp.New(`^([^\s:/@]+:[^\s/]\S*)@[A-Za-z0-9.-]*(?:\(|:[0-9]+|/)`)
 	port      = lazyregexp.New(`^[0-9]{1,5}/`)
+	// imageDigest matches what follows the tag of an image (python:3.12-slim@sha256:…).
+	imageDigest = lazyregexp.New(`^@sha(?:256|384|512):`)
 	// field matches a setting of a connection string (AccountKey=…;), of a query (&sig=…) or of
 	// libpq (password=… host=…).
 	field = lazyregexp.New(`([A-Za-z][A-Za-z0-9_. -]*?)\s*=\s*("[^"]*"|'[^']*'|[^;&\s"']+)`)
@@ -30,8 +32,10 @@ var (
 func Within(value string) []string {
 	var out []string
 	for _, re := range []*lazyregexp.Regexp{userinfo, userinfoLoose, driverDSN} {
-		for _, m := range re.FindAllStringSubmatch(value, -1) {
-			out = append(out, fromUserinfo(m[1])...)
+		for _, m := range re.FindAllStringSubmatchIndex(value, -1) {
+			if info, rest := value[m[2]:m[3]], value[m[3]:]; !imageDigest.MatchString(rest) {
+				out = append(out, fromUserinfo(info)...)
+			}
 		}
 	}
 	out = append(out, fromScheme(value)...)
@@ -100,8 +104,12 @@ func fromHeader(scheme, rest string) []string {
 	if len(rest) < 6 || strings.ContainsAny(rest, " \t\n") || lower.MatchString(rest) {
 		return nil
 	}
+	basic := strings.EqualFold(scheme, "basic")
+	if reference.MatchString(rest) || !basic && harmless(rest, strong) {
+		return nil
+	}
 	out := []string{rest}
-	if strings.EqualFold(scheme, "basic") {
+	if basic {
 		if plain, err := base64.StdEncoding.DecodeString(rest); err == nil {
 			if _, password, ok := strings.Cut(string(plain), ":"); ok && len(password) >= 6 {
 				out = append(out, password)

@@ -40,3 +40,22 @@ func TestQuotedLinesHoldNoSecrets(t *testing.T) {
 		}
 	}
 }
+
+// A message quotes references to secrets as they are written.
+func TestQuotedLinesKeepReferences(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "gate.hcl")
+	const line = `  env = { HF_TOKEN = var.hf_token, DB_PASSWORD = "${local.db_password}", IMAGE = "vllm:v0.11.0@sha256:1f", BAD = nothing.x }`
+	text := "server \"vllm\" \"sut\" {\n  executable = \"vllm\"\n  model = \"m\"\n" + line + "\n}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	wide := func() int { return 200 }
+	Main([]string{"validate", file}, Streams{
+		In: strings.NewReader(""), Out: &out, Err: &out, Log: &out, Width: wide, OutWidth: wide,
+		Environ: func() []string { return nil }, Getenv: func(string) string { return "" },
+	})
+	if !strings.Contains(out.String(), line[2:]) {
+		t.Errorf("%s", out.String())
+	}
+}
