@@ -18,7 +18,7 @@ func TestFactsJSON(t *testing.T) {
 		"api_key": "k", "hf_token": "h", "tokenizer_path": "t", "max_tokens": 7,
 		"list": [1, {"password": "p"}], "empty": [], "text": "two\n lines",
 		"dbo_decode_token_threshold": 32, "password": 84926173, "pass_config": {"fuse": true, "size": 4},
-		"deep": {"a": {"b": {"pass_config": {"fuse": true, "why": "w"}}}},
+		"deep": {"a": {"b": {"auth": {"on": true, "why": "w"}, "pass_config": {"why": "w"}}}},
 		"kv_transfer_config": {"engine_id": "4f2a"}, "a": {"b": {"c": {"d": 1}}}, "internal_states": [{"x": 1}]
 	}`), "internal_states")
 	if err != nil {
@@ -31,7 +31,7 @@ func TestFactsJSON(t *testing.T) {
 		"server_info.list": `[1,{"password":"(redacted)"}]`, "server_info.text": "two lines",
 		"server_info.a.b.c": `{"d":1}`, "server_info.dbo_decode_token_threshold": "32", "server_info.password": "(redacted)",
 		"server_info.pass_config.fuse": "true", "server_info.pass_config.size": "4",
-		"server_info.deep.a.b": `{"pass_config":{"fuse":true,"why":"(redacted)"}}`,
+		"server_info.deep.a.b": `{"auth":{"on":true,"why":"(redacted)"},"pass_config":{"why":"w"}}`,
 	}
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Error(diff)

@@ -71,7 +71,7 @@ var (
 	// reference matches $NAME, ${NAME}, ${NAME:?message} and ${NAME:-} of a shell, and references of a pipeline file.
 	reference = lazyregexp.New(`^(?:\$[A-Za-z_][A-Za-z0-9_]*|\$\{[A-Za-z_][A-Za-z0-9_]*(?::?\?[^}]*|:?-)?\}|` +
 		`(?:\$\{ *)?(?:[a-z_]+\()?(?:var|local|each|step|matrix)(?:\.[A-Za-z_][A-Za-z0-9_-]*)+(?:\[[^\]]*\])?[)}\], ]*)$`)
-	// placeholder matches <api-key>, a special token of a model (<|image|>), and the beginning of a shell's $(command) or ${NAME:?message}.
+	// placeholder matches <api-key>, a special token of a model (<|image|>), and how $(command) and ${NAME:?message} begin.
 	placeholder = lazyregexp.New(`^(?:<[^<>]+>|\$\(.*|\$\{[A-Za-z_][A-Za-z0-9_]*:?\?.*)$`)
 	// digest matches the digest of an image or a file, also behind the name of what it is the digest of.
 	digest    = lazyregexp.New(`^(?:[A-Za-z0-9_./:-]+@)?sha(?:256|384|512):[0-9a-f]+$`)
