@@ -8,7 +8,11 @@
 //	ok := s.Done()
 package jsonscan
 
-import "bytes"
+import (
+	"bytes"
+	"math"
+	"strconv"
+)
 
 // Scanner walks over one JSON value without allocating, where encoding/json would cost
 // more than the read of it. It checks structure (brackets, quotes, commas) but not the
@@ -185,22 +189,31 @@ func (s *Scanner) nested() {
 	s.fail()
 }
 
-// Number consumes a value and returns it as a non-negative whole number, also one that is written as 12.0; ok is false
-// for anything else, null included.
+// Number consumes a value and returns it as a non-negative whole number below 10¹⁵, also one that is written as 12.0 or 1.2e1;
+// ok is false for anything else, null included.
 func (s *Scanner) Number() (n int, ok bool) {
 	const digits = 15
 	v := s.Skip()
 	for i, c := range v {
-		switch {
-		case c >= '0' && c <= '9' && i < digits:
-			n = n*10 + int(c-'0')
-		case c == '.' && i > 0 && i+1 < len(v) && len(bytes.Trim(v[i+1:], "0")) == 0:
-			return n, true
-		default:
-			return 0, false
+		if c < '0' || c > '9' || i == digits {
+			return whole(v)
 		}
+		n = n*10 + int(c-'0')
 	}
 	return n, len(v) > 0
+}
+
+// whole reads a number with more than digits.
+func whole(v []byte) (n int, ok bool) {
+	const limit = 1e15
+	if len(bytes.Trim(v, "0123456789.eE+-")) > 0 { // a name such as inf, or another kind of value
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(v), 64)
+	if err != nil || f < 0 || f >= limit || f != math.Trunc(f) {
+		return 0, false
+	}
+	return int(f), true
 }
 
 // Filled consumes a value and reports whether it is something: not null, not false,

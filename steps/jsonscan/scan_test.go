@@ -2,6 +2,7 @@ package jsonscan_test
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"testing"
 
@@ -51,6 +52,28 @@ func FuzzScan(f *testing.F) {
 		}
 		if valid && (!s.Done() || n < len(want)) {
 			t.Errorf("%q: %d of %d fields", text, n, len(want))
+		}
+	})
+}
+
+// FuzzNumber holds that a count is what encoding/json reads, if that is a whole number below 10¹⁵, and nothing else.
+func FuzzNumber(f *testing.F) {
+	for _, text := range []string{
+		"0", "12", "12.0", "12.50", "-0", "-0.0", "-3", "1e3", "1E+3", "1.25e2", "125e-2", "1200e-2", "1e15", "999999999999999",
+		"1000000000000000", "99999999999999999999", "1e400", "-1e400", "0e0", "0.0000001e7", "null", "true", `"12"`, "[1]", "{}",
+		"12.", ".5", "+1", "0x10", "1_0", "inf", "NaN", "1e", "--1", " 7 ",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s := jsonscan.Of([]byte(text))
+		got, ok := s.Number()
+		var n *float64
+		wrong := json.Unmarshal([]byte(text), &n) != nil
+		switch whole := n != nil && *n >= 0 && *n < 1e15 && *n == math.Trunc(*n); {
+		case wrong && !json.Valid([]byte(text)): // it does not check the spelling
+		case ok != (whole && !wrong), ok && float64(got) != *n:
+			t.Errorf("%q: %d, %v", text, got, ok)
 		}
 	})
 }

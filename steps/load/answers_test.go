@@ -66,13 +66,14 @@ func TestAnswersThatAreNone(t *testing.T) {
 		body string
 		want record.Failure
 	}{
-		"cut by a stop":      {`{"choices":[{"text":"a","finish_reason":"stop"}],"usage":{"completion_tokens":1}}`, record.FailShort},
-		"no finish reason":   {`{"choices":[{"text":"a"}],"usage":{"completion_tokens":12}}`, record.FailCut},
-		"an error":           {`{"error":{"message":"logprobs are not supported"}}`, record.FailStreamError},
-		"no JSON":            {`<html>`, record.FailGarbage},
-		"no choice":          {`{"choices":[]}`, record.FailCut},
-		"no text, no tokens": {`{"choices":[{"text":"","finish_reason":"length"}]}`, record.FailEmpty},
-		"without logprobs":   {`{"choices":[{"text":"a","finish_reason":"length","logprobs":null}],"usage":{"completion_tokens":12}}`, ""},
+		"cut by a stop":       {`{"choices":[{"text":"a","finish_reason":"stop"}],"usage":{"completion_tokens":1}}`, record.FailShort},
+		"no finish reason":    {`{"choices":[{"text":"a"}],"usage":{"completion_tokens":12}}`, record.FailCut},
+		"an error":            {`{"error":{"message":"logprobs are not supported"}}`, record.FailStreamError},
+		"no JSON":             {`<html>`, record.FailGarbage},
+		"no choice":           {`{"choices":[]}`, record.FailCut},
+		"no text, no tokens":  {`{"choices":[{"text":"","finish_reason":"length"}]}`, record.FailEmpty},
+		"counts as fractions": {`{"choices":[{"text":"a","finish_reason":"length"}],"usage":{"prompt_tokens":null,"completion_tokens":12.0}}`, ""},
+		"without logprobs":    {`{"choices":[{"text":"a","finish_reason":"length","logprobs":null}],"usage":{"completion_tokens":12}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := asking("chat")

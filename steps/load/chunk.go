@@ -166,7 +166,13 @@ func (c *chunk) scanCounts(s *jsonscan.Scanner) {
 		case "cached_tokens":
 			setCount(&c.cached, s)
 		case "prompt_tokens_details":
-			c.scanCounts(s)
+			for detail := range s.Object {
+				if string(detail) == "cached_tokens" {
+					setCount(&c.cached, s)
+				} else {
+					s.Skip()
+				}
+			}
 		case "finish_reason":
 			c.scanFinish(s)
 		default:

@@ -53,6 +53,11 @@ func TestScanChunk(t *testing.T) {
 			with(func(c *chunk) { c.choices, c.text = true, true })},
 		{"numbers with a point", `{"usage":{"completion_tokens":12.0,"prompt_tokens":8.00}}`,
 			with(func(c *chunk) { c.prompt, c.completion = 8, 12 })},
+		{"numbers with an exponent", `{"usage":{"completion_tokens":1.2e1,"prompt_tokens":8E0}}`,
+			with(func(c *chunk) { c.prompt, c.completion = 8, 12 })},
+		{"counts of details",
+			`{"usage":{"prompt_tokens":8,"completion_tokens":4,"prompt_tokens_details":{"completion_tokens":9,"prompt_tokens":9,"cached_tokens":3}}}`,
+			chunk{prompt: 8, completion: 4, cached: 3}},
 		{"odd numbers", `{"usage":{"completion_tokens":1.5,"prompt_tokens":-3}}`, none},
 	}
 	for _, tt := range tests {
@@ -120,7 +125,9 @@ func TestBearsToken(t *testing.T) {
 // FuzzScanChunk compares the scanner with encoding/json on everything valid.
 func FuzzScanChunk(f *testing.F) {
 	for _, s := range []string{vllmToken, vllmLast, vllmUsage, sglToken, sglLast, `{"error":{}}`,
-		`{"choices":[{"delta":{"content":"\u0000"}}]}`, `{"text":"\\\\"}`} {
+		`{"choices":[{"delta":{"content":"\u0000"}}]}`, `{"text":"\\\\"}`, `{"us\u0061ge":{"completion_tokens":1}}`,
+		`{"usage":{"completion_tokens":1},"usage":{"completion_tokens":2}}`, `{"usage":{"completion_tokens":-0}}`,
+		`{"usage":{"completion_tokens":12,"prompt_tokens_details":{"cached_tokens":1e0}}}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, data string) {

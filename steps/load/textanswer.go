@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/jsonscan"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -37,22 +38,35 @@ type completed struct {
 		Stop any `json:"stop_reason"`
 	} `json:"choices"`
 	Usage struct {
-		Prompt     int `json:"prompt_tokens"`
-		Completion int `json:"completion_tokens"`
+		Prompt     count `json:"prompt_tokens"`
+		Completion count `json:"completion_tokens"`
 	} `json:"usage"`
 	Error json.RawMessage `json:"error"`
 
 	// Text and Meta are fields of SGLang's endpoint.
 	Text *string `json:"text"`
 	Meta struct {
-		Prompt     int `json:"prompt_tokens"`
-		Completion int `json:"completion_tokens"`
+		Prompt     count `json:"prompt_tokens"`
+		Completion count `json:"completion_tokens"`
 		Finish     *struct {
 			Type    string `json:"type"`
 			Matched any    `json:"matched"` // as Stop
 		} `json:"finish_reason"`
 		Logprobs [][]any `json:"output_token_logprobs"` // log-probability, ID, text
 	} `json:"meta_info"`
+}
+
+// count is a number of tokens. It is read as in a stream, where one that is written as 12.0 counts and one that is none is
+// left out.
+type count int
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *count) UnmarshalJSON(b []byte) error {
+	s := jsonscan.Of(b)
+	if n, ok := s.Number(); ok {
+		*c = count(n)
+	}
+	return nil
 }
 
 type message struct {
@@ -195,8 +209,8 @@ func (s *textAnswer) generated(a *record.Answer, c *completed) {
 }
 
 // ends records an answer's length and the reason for its end.
-func (s *textAnswer) ends(prompt, output int, finish string, stop any) {
-	s.rec.PromptTokens, s.rec.OutputTokens = max(s.rec.PromptTokens, prompt), output
+func (s *textAnswer) ends(prompt, output count, finish string, stop any) {
+	s.rec.PromptTokens, s.rec.OutputTokens = max(s.rec.PromptTokens, int(prompt)), int(output)
 	s.rec.Finish = clip(finish, 40)
 	s.stop, _ = stop.(string) // a number is the ID of a token that ends the model's answer
 }
