@@ -77,8 +77,8 @@ type Terms struct {
 // although nothing changed. TestFleetWithoutAChange counts the results over a quarter of nights.
 const falseFindings = 0.05
 
-// leastGain is the least number of values of a better level before it becomes the reference. A machine that is quiet for a
-// week is not an improvement of the code.
+// leastGain is the least number of values that are better than the reference, at one level or several in a row, before the
+// worst of these levels becomes the reference. A machine that is quiet for a week is not an improvement of the code.
 const leastGain = 10
 
 // leastCorrelation is the least correlation of neighbours that a significance test assumes. A short
@@ -125,13 +125,28 @@ type walk struct {
 	reference, level float64
 	// from and to are the ends of the reference segment.
 	from, to int
-	out      Standing
+	// gain is the first segment from which on all are better than the reference.
+	gain int
+	out  Standing
 }
 
 // refer makes a segment the reference.
 func (w *walk) refer(segment int) {
 	w.from, w.to = w.cuts[segment], w.cuts[segment+1]
-	w.reference = w.mean(segment)
+	w.reference, w.gain = w.mean(segment), segment+1
+}
+
+// referBetter makes the worst of the better levels up to a segment the reference, once they have enough values.
+func (w *walk) referBetter(segment int) {
+	for w.gain <= segment && w.cuts[segment+1]-w.cuts[w.gain] >= leastGain {
+		worst := w.gain
+		for i := w.gain + 1; i <= segment; i++ {
+			if w.worse(w.mean(i)) >= w.worse(w.mean(worst)) {
+				worst = i
+			}
+		}
+		w.refer(worst)
+	}
 }
 
 // split cuts the series at its confirmed change points. The suspected tail is a separate segment,
@@ -196,6 +211,9 @@ func (w *walk) step(segment int) {
 	from, to := w.cuts[segment], w.cuts[segment+1]
 	level := w.mean(segment)
 	bad := w.bad(level)
+	if w.worse(level) >= 0 {
+		w.gain = segment + 1
+	}
 	if from == w.tail {
 		last := w.bad(w.x[to-1])
 		if to-from < 2 || w.bad(w.x[from]) != last {
@@ -221,8 +239,8 @@ func (w *walk) step(segment int) {
 	case !bad && w.out.Condition == Regressed:
 		w.out.Condition, w.out.Since, w.out.Recovered = Steady, -1, from
 	}
-	if w.worse(level) < 0 && from != w.tail && to-from >= leastGain {
-		w.refer(segment)
+	if from != w.tail {
+		w.referBetter(segment)
 	}
 }
 
