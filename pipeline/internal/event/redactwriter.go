@@ -20,8 +20,17 @@ type Writer struct {
 
 	mu      sync.Mutex
 	pending []byte
-	state   masker
+	// enough is how much must be pending before it is read again.
+	enough int
+	state  masker
 }
+
+// Reading what is pending again for each byte of a stream would take the square of its length. So a long piece waits until
+// it has grown by a quarter.
+const (
+	longPending = 1 << 10
+	grown       = 4
+)
 
 // Writer returns a stream to w. Close it to write the held bytes; w stays open.
 func (r *Redactor) Writer(w io.Writer) *Writer {
@@ -67,7 +76,11 @@ func (w *Writer) pass(p []byte, final bool) error {
 
 func (w *Writer) masked(p []byte, final bool) []byte {
 	final = final || w.lines && bytes.HasSuffix(p, []byte("\n"))
-	buf := slices.Concat(w.pending, p)
+	buf := append(w.pending, p...)
+	if !final && len(buf) < w.enough {
+		w.pending = buf
+		return nil
+	}
 	var out []byte
 	for len(buf) > 0 {
 		last := len(buf) <= piece
@@ -78,7 +91,10 @@ func (w *Writer) masked(p []byte, final bool) []byte {
 			break
 		}
 	}
-	w.pending = buf
+	w.pending, w.enough = slices.Clone(buf), 0
+	if len(buf) >= longPending {
+		w.enough = len(buf) + len(buf)/grown
+	}
 	return out
 }
 
