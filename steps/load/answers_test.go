@@ -72,7 +72,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"no JSON":             {`<html>`, record.FailGarbage},
 		"no choice":           {`{"choices":[]}`, record.FailCut},
 		"no text, no tokens":  {`{"choices":[{"text":"","finish_reason":"length"}]}`, record.FailEmpty},
-		"counts as fractions": {`{"choices":[{"text":"a","finish_reason":"length"}],"usage":{"prompt_tokens":null,"completion_tokens":12.0}}`, ""},
+		"counts as fractions": {`{"choices":[{"text":"a","finish_reason":"length"}],"usage":{"completion_tokens":12.0}}`, ""},
 		"without logprobs":    {`{"choices":[{"text":"a","finish_reason":"length","logprobs":null}],"usage":{"completion_tokens":12}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -50,7 +50,7 @@ func classifyHTTP(resp *response, err error, cancelled bool, body []byte, got st
 		return classifyHeadless(err)
 	case resp.status/100 != 2:
 		return record.FailStatus, statusText(resp, body)
-	case resp.encoding != "" && resp.encoding != "identity":
+	case resp.encoded():
 		return record.FailGarbage, clip("content encoding that was not asked for: "+resp.encoding, maxError)
 	}
 	return "", ""
@@ -113,6 +113,9 @@ func statusText(resp *response, body []byte) string {
 	text := fmt.Sprintf("status %d", resp.status)
 	if resp.retryAfter != "" {
 		text += ", retry after " + clip(resp.retryAfter, 40)
+	}
+	if resp.encoded() {
+		return text + ", a text in the content encoding " + clip(resp.encoding, 40)
 	}
 	if said := errorText(body[:min(len(body), maxError)]); said != "" {
 		text += ": " + strings.Join(strings.Fields(said), " ")

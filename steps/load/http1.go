@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -167,10 +168,10 @@ func (r *response) header(line string) error {
 		}
 		r.chunked = true
 	case "connection":
-		switch strings.ToLower(value) {
-		case "close":
+		options := strings.FieldsFunc(strings.ToLower(value), func(c rune) bool { return strings.ContainsRune(", \t", c) })
+		if slices.Contains(options, "close") {
 			r.close = true
-		case "keep-alive":
+		} else if slices.Contains(options, "keep-alive") {
 			r.close = false
 		}
 	case "content-type":
@@ -182,6 +183,9 @@ func (r *response) header(line string) error {
 	}
 	return nil
 }
+
+// encoded reports whether the body has a content encoding. None was asked for.
+func (r *response) encoded() bool { return r.encoding != "" && r.encoding != "identity" }
 
 func (r *response) endHead() error {
 	r.head = 0
