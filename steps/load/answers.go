@@ -34,7 +34,7 @@ func (e *encoder) askWhole(body map[string]any) {
 const maxAsk = 400
 
 // ask reads a streamed answer, and the log-probabilities of its tokens if they are requested.
-func (r *runner) ask(ctx context.Context, a *attempt, p dataset.Prompt, cn *conn, again bool, wire []byte,
+func (r *runner) ask(ctx context.Context, a *attempt, p dataset.Prompt, cn *conn, again time.Duration, wire []byte,
 	deadline time.Time) (*response, error) {
 	out := &answer{newStream(r.endpoint, r.opt.Workload.IgnoreEOS, r.scale, &a.rec)}
 	out.several, out.words = severalAnswers(r.opt.Workload.Body), &words{}
@@ -67,7 +67,7 @@ func (r *runner) logprobs(ctx context.Context, a *attempt, p dataset.Prompt, to 
 	}
 	again := newRequest(a.rec.Index, -1, a.rec.PromptTokens, a.rec.WantTokens)
 	out := &textAnswer{document: document{rec: &again, scale: r.scale}, workload: r.opt.Workload}
-	resp, resent, err := r.client.exchange(ctx, cn, reused && cn.rested(), wire, deadline, out)
+	resp, resent, err := r.client.exchange(ctx, cn, cn.patience(reused), wire, deadline, out)
 	a.rec.Resent = a.rec.Resent || resent
 	failure, text := out.classify(resp, err, ctx.Err() != nil)
 	if failure != "" {

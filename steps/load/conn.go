@@ -51,6 +51,15 @@ type conn struct {
 // [line.Untaken] asks the kernel whether it has.
 func (c *conn) rested() bool { return time.Since(c.idle) >= minRest }
 
+// patience returns the time within which a connection may break without a failure of the request on it: see [conn.rested].
+// A connection that breaks later had brought the request to the server, which ended while it worked.
+func (c *conn) patience(reused bool) time.Duration {
+	if reused && c.rested() {
+		return minRest
+	}
+	return 0
+}
+
 // line carries one exchange at a time.
 type line interface {
 	// Exchange writes a request and passes the response to take until take has enough, the connection ends

@@ -29,14 +29,14 @@ type sink interface {
 
 // exchange sends wire over cn and reads the response. It closes the connection or returns it to the pool. It
 // sends the request again, once, over a new connection if the first breaks before the first byte of an
-// answer, and if again is true or the server had closed a used connection before it accepted the request.
+// answer, and if it breaks within again or the server had closed a used connection before it accepted the request.
 // resent reports whether it did.
-func (c *client) exchange(ctx context.Context, cn *conn, again bool, wire []byte, deadline time.Time,
+func (c *client) exchange(ctx context.Context, cn *conn, again time.Duration, wire []byte, deadline time.Time,
 	out sink) (resp *response, resent bool, err error) {
-	served := cn.served
+	served, begin := cn.served, time.Now()
 	resp, n, untaken, err := c.attempt(ctx, cn, wire, deadline, out)
-	again = again || served && untaken
-	if err == nil || !again || n > 0 || !closedByPeer(err) || ctx.Err() != nil {
+	mayRepeat := time.Since(begin) < again || served && untaken
+	if err == nil || !mayRepeat || n > 0 || !closedByPeer(err) || ctx.Err() != nil {
 		return resp, false, err
 	}
 	if cn, err = c.pool.dial(ctx); err != nil {
@@ -161,7 +161,11 @@ func (c *client) fetch(ctx context.Context, wire []byte, timeout time.Duration) 
 		return 0, nil, err
 	}
 	var p page
-	resp, _, err := c.exchange(ctx, cn, reused, wire, time.Now().Add(timeout), &p) // it does not change the server's state
+	again := time.Duration(0)
+	if reused {
+		again = timeout // it does not change the server's state
+	}
+	resp, _, err := c.exchange(ctx, cn, again, wire, time.Now().Add(timeout), &p)
 	if err == nil {
 		return resp.status, p.b, nil
 	}

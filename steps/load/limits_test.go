@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -63,12 +64,20 @@ func TestDurationsAreReadable(t *testing.T) {
 	}
 }
 
-// TestExhausted: a connection fails for lack of descriptors or ports of this machine, and not by the server.
+// TestExhausted: a connection fails for lack of descriptors or ports of this machine, and not by the server. Names are looked
+// up by a connection, too.
 func TestExhausted(t *testing.T) {
-	for of, want := range map[syscall.Errno]bool{
-		syscall.EMFILE: true, syscall.ENFILE: true, syscall.EADDRNOTAVAIL: true, syscall.ECONNREFUSED: false, syscall.ECONNRESET: false,
+	socket := func(of syscall.Errno) error { return &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", of)} }
+	lookup := func(text string) error {
+		return &net.OpError{Op: "dial", Err: &net.DNSError{Err: text, Name: "too many open files"}}
+	}
+	for of, want := range map[error]bool{
+		socket(syscall.EMFILE): true, socket(syscall.ENFILE): true, socket(syscall.EADDRNOTAVAIL): true,
+		socket(syscall.ECONNREFUSED): false, socket(syscall.ECONNRESET): false,
+		lookup("dial udp 192.0.2.53:53: socket: too many open files"): true, lookup("no such host"): false,
+		errors.New("status 500: socket: too many open files"): false,
 	} {
-		err := fmt.Errorf("connect: %w", &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", of)})
+		err := fmt.Errorf("connect: %w", of)
 		r, a := &runner{t0: time.Now(), scale: 1}, &attempt{}
 		r.fail(t.Context(), a, err)
 		r.sends.add(a)

@@ -65,7 +65,7 @@ func TestRestedConnection(t *testing.T) {
 		}
 		cn.idle, cn.served = time.Now().Add(-tt.idle), true
 		enc := encoder{target: target}
-		_, resent, err := c.exchange(t.Context(), cn, cn.rested(), enc.post("/v1/completions", []byte("{}")),
+		_, resent, err := c.exchange(t.Context(), cn, cn.patience(true), enc.post("/v1/completions", []byte("{}")),
 			time.Now().Add(time.Minute), &page{})
 		if resent != tt.resent || (err == nil) != tt.resent {
 			t.Errorf("idle for %v: sent again %v, error %v", tt.idle, resent, err)
@@ -73,6 +73,32 @@ func TestRestedConnection(t *testing.T) {
 		c.pool.close()
 	}
 }
+
+// TestServerThatEndsAtWork: a connection that breaks a while after a request was sent on it was not closed for its idle time.
+// The server took the request and ended, so the request is not sent again.
+func TestServerThatEndsAtWork(t *testing.T) {
+	for after, want := range map[time.Duration]bool{0: true, minRest / 2: true, 3 * minRest: false} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &client{pool: &pool{target: target{addr: "127.0.0.1:0"}}, clock: newClock(time.Now())}
+			cn := &conn{line: endingLine(after), idle: time.Now().Add(-2 * minRest), served: true}
+			_, resent, err := c.exchange(t.Context(), cn, cn.patience(true), nil, time.Time{}, &page{})
+			if resent != want || err == nil {
+				t.Errorf("after %v: sent again %v, error %v", after, resent, err)
+			}
+		})
+	}
+}
+
+// endingLine takes a request and ends a while later.
+type endingLine time.Duration
+
+func (l endingLine) Exchange(context.Context, time.Time, []byte, stamp.Sink) (sent, err error) {
+	time.Sleep(time.Duration(l))
+	return nil, io.EOF
+}
+func (endingLine) Alive() bool   { return true }
+func (endingLine) Untaken() bool { return false }
+func (endingLine) Close() error  { return nil }
 
 // TestUntakenRequest: a server that closes a connection just before a request reaches it has not taken
 // the request, which is sent again however short the connection was idle. llama.cpp does so.
@@ -121,7 +147,7 @@ func TestUntakenRequest(t *testing.T) {
 		}
 		cn.idle, cn.served = time.Now(), true
 		enc := encoder{target: target}
-		_, resent, err := c.exchange(t.Context(), cn, false, enc.post("/v1/completions", []byte("{}")), time.Now().Add(time.Minute), &page{})
+		_, resent, err := c.exchange(t.Context(), cn, 0, enc.post("/v1/completions", []byte("{}")), time.Now().Add(time.Minute), &page{})
 		if !resent || err != nil {
 			t.Errorf("in a loop %v: sent again %v, error %v", loop, resent, err)
 		}

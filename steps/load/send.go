@@ -3,7 +3,9 @@ package load
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -104,9 +106,15 @@ func (r *runner) fail(ctx context.Context, a *attempt, err error) {
 // exhausted reports whether a connection failed because this machine ran out of file descriptors, ports or memory. The
 // server is not the cause.
 func exhausted(err error) bool {
-	return err != nil && slices.ContainsFunc([]error{
+	if err == nil {
+		return false
+	}
+	lookup, byName := errors.AsType[*net.DNSError](err) // it holds its cause as text alone
+	return slices.ContainsFunc([]error{
 		syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM,
-	}, func(of error) bool { return errors.Is(err, of) })
+	}, func(of error) bool {
+		return errors.Is(err, of) || byName && strings.HasSuffix(lookup.Err, ": "+of.Error())
+	})
 }
 
 // perform exchanges one request and classifies it.
@@ -117,7 +125,7 @@ func (r *runner) perform(ctx context.Context, a *attempt, prompt dataset.Prompt,
 	}
 	var resp *response
 	var err error
-	again := reused && cn.rested()
+	again := cn.patience(reused)
 	switch {
 	case r.endpoint.pooled():
 		out := &pooled{document: document{rec: &a.rec, scale: r.scale}, form: pooledForms[r.endpoint]}
