@@ -103,7 +103,9 @@ func TestRefusingServerIsNotWaitedFor(t *testing.T) {
 // TestForeignProtocolIsNoRegression: a certificate that this machine does not trust ends the run as a failure of the
 // infrastructure, also where the head has it.
 func TestForeignProtocolIsNoRegression(t *testing.T) {
-	for _, url := range []string{"https://127.0.0.1:1", ""} {
+	for _, spec := range []steps.ServerSpec{
+		{URL: "https://127.0.0.1:1"}, {}, {Ready: steps.Readiness{Timeout: 4 * time.Second}},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newSession(t, makePlan(t, []string{base, head}, []float64{2}, 4))
 			untrusted := &steps.RefusedError{Err: errors.New("tls: failed to verify certificate"), Ours: true}
@@ -111,22 +113,51 @@ func TestForeignProtocolIsNoRegression(t *testing.T) {
 				m := engine.Member{Name: addr, Role: result.RoleServer, Engine: fakeEngine{s.w}, Launcher: fakeLauncher{s.w, addr}}
 				m.Spec = steps.ServerSpec{Addr: addr}
 				if addr == head {
-					m.Spec.URL = url
+					m.Spec.URL, m.Spec.Ready = spec.URL, spec.Ready
 					m.Engine = answering{fakeEngine{s.w}, steps.StateListening, untrusted}
 				}
 				return single(m), nil
 			}
 			out := s.run(t, t.Context())
 			if out.Status != result.StatusFailed || !strings.Contains(out.Reason, "verify certificate") {
-				t.Errorf("%q: status %s, %s", url, out.Status, out.Reason)
+				t.Errorf("%+v: status %s, %s", spec, out.Status, out.Reason)
 			}
 			for _, l := range out.Launched {
 				for _, a := range l.Attempts {
 					if a.Failure != nil {
-						t.Errorf("%q: %+v", url, a.Failure)
+						t.Errorf("%+v: %+v", spec, a.Failure)
 					}
 				}
 			}
 		})
 	}
+}
+
+// settling is a server whose proxy has a stand-in for its certificate at first.
+type settling struct {
+	fakeEngine
+	until time.Time
+}
+
+func (e settling) Ready(ctx context.Context, ep steps.Endpoint, r steps.Readiness) (string, bool, error) {
+	if time.Now().Before(e.until) {
+		return steps.StateStarting, false, &steps.RefusedError{Err: errors.New("tls: failed to verify certificate"), Ours: true}
+	}
+	return e.fakeEngine.Ready(ctx, ep, r)
+}
+
+// TestStandInCertificate: a server that is started here may have another certificate in its first seconds.
+func TestStandInCertificate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(t, makePlan(t, []string{base, head}, []float64{2}, 2))
+		s.o.Target = func(addr string, _ config.Outputs) (engine.TargetSpec, error) {
+			return single(engine.Member{
+				Name: addr, Role: result.RoleServer, Engine: settling{fakeEngine{s.w}, time.Now().Add(5 * time.Second)},
+				Launcher: fakeLauncher{s.w, addr}, Spec: steps.ServerSpec{Addr: addr},
+			}), nil
+		}
+		if out := s.run(t, t.Context()); out.Status != result.StatusComplete {
+			t.Errorf("status %s, %s", out.Status, out.Reason)
+		}
+	})
 }

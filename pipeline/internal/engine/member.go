@@ -166,15 +166,16 @@ func (r *runner) awaitReady(ctx context.Context, s *server, wave []string) error
 const (
 	// patientLooks limits the consecutive refusals of a server.
 	patientLooks = 3
-	// startPatience limits the time in which a server that is started here refuses requests although it lists its models. Before
-	// it lists them it may refuse until its timeout, since a proxy in front of it can start first.
+	// startPatience limits the time in which a server that is started here refuses requests although it lists its models, or has a
+	// certificate or protocol that this machine does not know: a proxy in front of it can have a stand-in for its certificate
+	// at first. Otherwise it may refuse until its timeout before it lists its models, since the proxy can start first.
 	startPatience = 15 * time.Second
 )
 
 // refusals counts the consecutive refusals of a server.
 type refusals struct {
 	n     int
-	since time.Time // of the first one after the models were listed, zero without
+	since time.Time // of the first one of those in a row whose time is limited, zero without
 }
 
 // final adds the result of a poll and reports whether waiting longer is in vain.
@@ -186,12 +187,12 @@ func (f *refusals) final(spec steps.ServerSpec, state string, err error, now tim
 	}
 	f.n++
 	switch {
-	case state != steps.StateModels:
+	case state != steps.StateModels && !of.Ours:
 		f.since = time.Time{}
 	case f.since.IsZero():
 		f.since = now
 	}
-	return f.n >= patientLooks && (spec.URL != "" || of.Ours || !f.since.IsZero() && now.Sub(f.since) >= startPatience)
+	return f.n >= patientLooks && (spec.URL != "" || !f.since.IsZero() && now.Sub(f.since) >= startPatience)
 }
 
 // refusal returns the error of a member that refused to answer. It is this machine's fault if it cannot speak with the server.
@@ -260,6 +261,9 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 		if steps.Sleep(ctx, pollPause(m.Spec, waited)) != nil {
 			cause := context.Cause(ctx)
 			if errors.Is(cause, errNotReady) {
+				if of, ok := errors.AsType[*steps.RefusedError](why); ok && of.Ours {
+					return refusal(m, s.Target, why)
+				}
 				return &memberError{m, fmt.Errorf("%w (%s; last state %q: %w)", errNotReady, ready.Timeout, state, cmp.Or(why, errNoAnswer))}
 			}
 			return cause
