@@ -1,9 +1,11 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,7 +144,7 @@ func (r *Responder) runAgain(ctx context.Context, pr PullRequest) (string, error
 }
 
 // externalID matches that of our check runs: run, attempt, and a suffix if there are several.
-var externalID = lazyregexp.New(`^([0-9]{1,18})\.[0-9]{1,9}(\.[0-9a-f]{16})?$`)
+var externalID = lazyregexp.New(`^([0-9]{1,18})\.([0-9]{1,9})(\.[0-9a-f]{16})?$`)
 
 // measured reports whether one of some runs wrote a check run. External IDs of other workflows can
 // have the same form, and check runs of other tools in the same run have another page.
@@ -152,10 +154,15 @@ func measured(k Check, runs []WorkflowRun) bool {
 		slices.ContainsFunc(runs, func(w WorkflowRun) bool { return strconv.FormatInt(w.Run.ID, 10) == m[1] && w.SHA == k.SHA })
 }
 
+// acceptedBy begins the title of an accepted check run.
+const acceptedBy = "Accepted by "
+
 // accept marks the failed check runs that the measuring workflow wrote on the head, and the
 // statuses of the same runs, as accepted. They keep the measured result. A new commit is judged
-// again. A result that the author of the comment cannot have seen is not accepted: the job of the
-// command may wait for hours while another commit is measured.
+// again. Of several check runs with one name, GitHub shows the newest, so an older one cannot be
+// accepted. A result that the author of the comment cannot have seen is not accepted: the job of
+// the command may wait for hours while another commit is measured. If a part fails, the command can
+// be repeated for the rest.
 func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (string, error) {
 	measuring, err := r.API.WorkflowRuns(ctx, r.Workflow, pr.HeadSHA)
 	if err != nil {
@@ -165,20 +172,35 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 	if err != nil {
 		return "", err
 	}
-	byWhom := "Accepted by " + r.Event.Comment.Author
-	runs := map[string]bool{}
-	n := 0
-	refusal := fmt.Sprintf("%s has no failed check run of the workflow %s: there is nothing to accept", note.Short(pr.HeadSHA), r.Workflow)
+	newest := map[string]int64{}
 	for _, k := range all {
-		if k.Conclusion != Failure || !measured(k, measuring) {
+		if measured(k, measuring) {
+			newest[k.Name] = max(newest[k.Name], k.ID)
+		}
+	}
+	byWhom, commit := acceptedBy+r.Event.Comment.Author, note.Short(pr.HeadSHA)
+	runs := map[string]int64{} // by the page of the attempt
+	n, left := 0, ""
+	for _, k := range all {
+		accepted := k.Conclusion == Success && strings.HasPrefix(k.Title, acceptedBy)
+		switch {
+		case k.ID != newest[k.Name]:
+			continue
+		case k.Conclusion == "":
+			left = fmt.Sprintf("a run of %s is still going on: read its result, and write the command again", commit)
+			continue
+		case k.Conclusion != Failure && !accepted:
+			continue
+		case k.Title == unmeasured:
+			left = fmt.Sprintf("the run of %s ended without a measurement: there is nothing to accept", commit)
+			continue
+		case !accepted && k.Completed.After(r.Event.Comment.Created):
+			left = fmt.Sprintf("the result of %s is newer than the comment: read it, and write the command again", commit)
 			continue
 		}
-		switch {
-		case k.Title == unmeasured:
-			refusal = fmt.Sprintf("the run of %s ended without a measurement: there is nothing to accept", note.Short(pr.HeadSHA))
-			continue
-		case k.Completed.After(r.Event.Comment.Created):
-			refusal = fmt.Sprintf("the result of %s is newer than the comment: read it, and write the command again", note.Short(pr.HeadSHA))
+		parts := externalID.FindStringSubmatch(k.ExternalID)
+		runs[k.DetailsURL+"/attempts/"+parts[2]], _ = strconv.ParseInt(parts[1], 10, 64) // at most 18 digits
+		if accepted {
 			continue
 		}
 		k.Annotations = nil
@@ -191,25 +213,40 @@ func (r *Responder) accept(ctx context.Context, pr PullRequest, reason string) (
 		if _, err := r.API.UpdateCheck(ctx, k); err != nil {
 			return "", err
 		}
-		runs[k.DetailsURL+"/attempts/"+strings.Split(k.ExternalID, ".")[1]] = true
 		n++
 	}
-	if n == 0 {
-		return "", &refusalError{refusal}
+	marked, err := r.acceptStatuses(ctx, pr, runs, byWhom+": "+reason)
+	if n += marked; n == 0 && err == nil {
+		return "", &refusalError{cmp.Or(left,
+			fmt.Sprintf("%s has no failed check run of the workflow %s: there is nothing to accept", commit, r.Workflow))}
+	}
+	err = errors.Join(err, r.noteAccepted(ctx, pr, runs, byWhom, reason))
+	done := fmt.Sprintf("%s: %s, for %s", byWhom, reason, commit)
+	if left != "" {
+		done += ", but " + left
+	}
+	return done, err
+}
+
+// acceptStatuses marks the failed statuses of some runs as accepted, and returns their number.
+func (r *Responder) acceptStatuses(ctx context.Context, pr PullRequest, runs map[string]int64, text string) (n int, err error) {
+	if len(runs) == 0 {
+		return 0, nil
 	}
 	statuses, err := r.API.Statuses(ctx, pr.HeadSHA)
 	for _, s := range statuses {
-		if runs[s.URL] && s.State == "failure" {
-			s.State, s.Description = "success", r.Mask.of(escape.Text(byWhom+": "+reason, maxDescription))
-			err = errors.Join(err, r.API.CreateStatus(ctx, pr.HeadSHA, s))
+		if _, ours := runs[s.URL]; !ours || s.State != "failure" {
+			continue
 		}
+		s.State, s.Description = "success", r.Mask.of(escape.Text(text, maxDescription))
+		err = errors.Join(err, r.API.CreateStatus(ctx, pr.HeadSHA, s))
+		n++
 	}
-	err = errors.Join(err, r.noteAccepted(ctx, pr, byWhom, reason))
-	return fmt.Sprintf("%s: %s, for %s", byWhom, reason, note.Short(pr.HeadSHA)), err
+	return n, err
 }
 
-// noteAccepted adds the acceptance to the comment on the head.
-func (r *Responder) noteAccepted(ctx context.Context, pr PullRequest, byWhom, reason string) error {
+// noteAccepted adds the acceptance to the comments on the head that some runs wrote.
+func (r *Responder) noteAccepted(ctx context.Context, pr PullRequest, runs map[string]int64, byWhom, reason string) error {
 	list, err := r.API.Comments(ctx, pr.Number)
 	if err != nil {
 		return err
@@ -219,7 +256,9 @@ func (r *Responder) noteAccepted(ctx context.Context, pr PullRequest, byWhom, re
 		escape.Inline(reason, 500) + "\n")
 	for _, c := range list {
 		m, ok := note.ParseMarker(c.Body)
-		if !ok || m.SHA != pr.HeadSHA || !wroteAs(viewer, c.Author, c.Bot) || strings.Contains(c.Body, line) {
+		// Of any attempt: jobs of several attempts share a comment.
+		ours := ok && m.SHA == pr.HeadSHA && slices.Contains(slices.Collect(maps.Values(runs)), m.Run.ID)
+		if !ours || !wroteAs(viewer, c.Author, c.Bot) || strings.Contains(c.Body, line) {
 			continue
 		}
 		at := strings.Index(c.Body, "\n### ")

@@ -228,6 +228,83 @@ func TestAcceptOfWhatWasNotSeen(t *testing.T) {
 	}
 }
 
+// TestAcceptWhileItRunsAgain: accept refuses a result that a newer attempt replaces, whatever that one's state.
+func TestAcceptWhileItRunsAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		then result.Verdict // "" while it is measured
+		want string
+	}{
+		"going on":     {"", "still going on"},
+		"red, unseen":  {result.Regression, "newer than the comment"},
+		"green by now": {result.Pass, "nothing to accept"},
+	} {
+		s := hub(t, "o/r")
+		seen := s.Checks()[0].Completed
+		again := pullRequest()
+		again.Run.Attempt = 2
+		if tt.then == "" {
+			publisher(t, s, newClock(), again, everything()).Start(t.Context())
+		} else {
+			post(t, s, newClock(), again, github.Leg{}, "b", tt.then)
+		}
+		got := respond(t, s, "wim", "/pipeline accept larger blocks", func(e *github.Event) {
+			if name == "red, unseen" {
+				e.Comment.Created = seen.Add(-time.Nanosecond)
+			}
+		})
+		if !strings.Contains(got.Refused, tt.want) {
+			t.Errorf("%s: %+v, want %q", name, got, tt.want)
+		}
+		if k := s.Checks()[0]; k.Conclusion != "failure" || strings.Contains(one(t, s).Body, "Accepted") {
+			t.Errorf("%s: the first check is %s\n%s", name, k.Conclusion, one(t, s).Body)
+		}
+	}
+}
+
+// TestAcceptOfOneWorkflow: the comment of another workflow on the commit says nothing of what was accepted.
+func TestAcceptOfOneWorkflow(t *testing.T) {
+	s := hub(t, "o/r")
+	other := pullRequest()
+	other.Workflow, other.Run.ID = "nightly", 9998
+	set := everything()
+	set.Key, set.Check, set.Status = "nightly", "nightly", "pipeline/nightly"
+	p := publisher(t, s, newClock(), other, set)
+	p.Start(t.Context())
+	p.Finish(t.Context(), document(result.Regression, 1))
+	if got := respond(t, s, "wim", "/pipeline accept larger blocks", nil); got.Done == "" {
+		t.Fatalf("%+v", got)
+	}
+	for i, want := range []bool{true, false} {
+		if body := mine(s)[i].Body; strings.Contains(body, "Accepted by wim") != want {
+			t.Errorf("comment %d:\n%s", i, body)
+		}
+	}
+}
+
+// TestAcceptIsRepeated: a command whose status GitHub did not take can be repeated.
+func TestAcceptIsRepeated(t *testing.T) {
+	s := hub(t, "o/r")
+	s.FailAlways("POST status", githubtest.Forbidden)
+	api, err := github.NewClient(github.Options{URL: s.URL, Token: githubtest.Token, Repo: "o/r", Clock: newClock()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &github.Responder{API: api, Workflow: "performance-pull-request.yml", Event: github.Event{
+		Name: "issue_comment", Repo: "o/r", SHA: later, Number: 7, ServerURL: "https://github.com",
+		Comment: &github.EventComment{Action: "created", ID: 77, Author: "wim", Body: "/pipeline accept larger blocks",
+			Created: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}}}
+	if _, err := r.Respond(t.Context()); err == nil {
+		t.Error("no error")
+	}
+	s.Recover("POST status")
+	if got := respond(t, s, "wim", "/pipeline accept larger blocks", nil); got.Done == "" {
+		t.Errorf("%+v", got)
+	}
+	if all := s.Statuses(); all[len(all)-1].State != "success" {
+		t.Errorf("%+v", all)
+	}
+}
+
 // TestAcceptOfWhatWasNotMeasured: a file that could not be read has no result that could be accepted.
 func TestAcceptOfWhatWasNotMeasured(t *testing.T) {
 	s := hub(t, "o/r")
