@@ -37,8 +37,15 @@ type lexer struct {
 	word   token
 	inWord bool
 	array  bool     // within NAME=( … )
-	ends   []string // delimiters of here-documents whose text begins with the next line
+	ends   []ending // of here-documents whose text begins with the next line
 	texts  []string // of here-documents
+	depth  int      // of commands within commands
+}
+
+// ending is the delimiter of a here-document.
+type ending struct {
+	word string
+	tabs bool // do not count at the beginning of its lines
 }
 
 func lex(script string) ([]token, error) {
@@ -184,7 +191,7 @@ func (l *lexer) control() {
 	l.array = l.array && op != ")"
 	l.operator(op)
 	if op = strings.TrimLeft(op, "12"); op == "<<" || op == "<<-" {
-		l.ends = append(l.ends, l.delimiter())
+		l.ends = append(l.ends, ending{l.delimiter(), op == "<<-"})
 	}
 }
 
@@ -193,31 +200,62 @@ func (l *lexer) descriptor() bool {
 	return l.inWord && !l.word.quoted && len(l.word.parts) == 1 && (l.word.parts[0].text == "1" || l.word.parts[0].text == "2")
 }
 
-// delimiter reads the word behind << and leaves it in place.
+// delimiter reads the word behind << without its quotation marks, and leaves it in place.
 func (l *lexer) delimiter() string {
-	const longest = 100
-	word := strings.TrimLeft(string(l.rest[:min(longest, len(l.rest))]), " \t")
-	if end := strings.IndexAny(word, " \t\n;|&<>()"); end >= 0 {
-		word = word[:end]
+	var word strings.Builder
+	quote := rune(0)
+	for _, r := range strings.TrimLeft(string(l.rest[:max(slices.Index(l.rest, '\n'), 0)]), " \t") {
+		switch {
+		case r == quote:
+			quote = 0
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote = r
+		case quote == 0 && strings.ContainsRune(" \t;|&<>()", r):
+			return word.String()
+		case quote != 0 || r != '\\':
+			word.WriteRune(r)
+		}
 	}
-	return strings.Trim(word, `'"\`)
+	return word.String()
 }
 
 // documents reads the here-documents that begin on this line.
 func (l *lexer) documents() {
-	for _, end := range l.ends {
-		var text strings.Builder
-		for len(l.rest) > 0 {
-			line := l.until("\n")
-			l.skip(min(1, len(l.rest)))
-			if strings.TrimSpace(line) == end {
-				l.texts = append(l.texts, text.String())
-				break
-			}
-			text.WriteString(line + "\n")
-		}
+	for _, of := range l.ends {
+		l.document(of)
 	}
 	l.ends = nil
+}
+
+// document reads a here-document. It ends with the line that is its delimiter, or, in a script that is indented as a whole, with
+// one that has blanks around it.
+func (l *lexer) document(of ending) {
+	var text strings.Builder
+	indented, size, n := -1, 0, 0 // of the first line that has blanks around the delimiter, with the text before it
+	for n < len(l.rest) {
+		end := slices.Index(l.rest[n:], '\n')
+		if end < 0 {
+			end = len(l.rest) - n
+		}
+		line := string(l.rest[n : n+end])
+		n = min(n+end+1, len(l.rest))
+		if of.tabs {
+			line = strings.TrimLeft(line, "\t")
+		}
+		if line == of.word {
+			l.texts = append(l.texts, text.String())
+			l.skip(n)
+			return
+		}
+		if indented < 0 && strings.TrimSpace(line) == of.word {
+			indented, size = n, text.Len()
+		}
+		text.WriteString(line + "\n")
+	}
+	if indented >= 0 {
+		l.texts, n = append(l.texts, text.String()[:size]), indented
+	}
+	l.skip(n)
 }
 
 func (l *lexer) single() error {
@@ -316,30 +354,40 @@ func (l *lexer) continues() bool {
 	return true
 }
 
+// deepest limits how deeply commands are nested in commands.
+const deepest = 100
+
 // computed reads a command or an arithmetic expression in $( … ), whose value only the shell knows: it is a variable of that name.
 func (l *lexer) computed(quoted bool) error {
-	depth, quote := 0, rune(0)
-	for i, r := range l.rest {
-		switch {
-		case quote != 0:
-			if r == quote {
-				quote = 0
+	end, depth := 0, 0
+	if l.has("((") {
+		end = slices.IndexFunc(l.rest, func(r rune) bool {
+			depth += map[rune]int{'(': 1, ')': -1}[r]
+			return depth == 0
+		}) + 1
+	} else {
+		inner := lexer{rest: l.rest, depth: l.depth + 1}
+		if inner.depth > deepest {
+			return fmt.Errorf("commands are nested more than %d deep", deepest)
+		}
+		for end == 0 && len(inner.rest) > 0 {
+			r := inner.rest[0]
+			depth += map[rune]int{'(': 1, ')': -1}[r]
+			if err := inner.step(); err != nil {
+				return err
 			}
-		case r == '\'' || r == '"':
-			quote = r
-		case r == '(':
-			depth++
-		case r == ')':
-			if depth--; depth == 0 {
-				inner := string(l.rest[:i+1])
-				l.variable(part{name: "$" + inner, quoted: quoted})
-				l.texts = append(l.texts, hereDocuments(inner)...)
-				l.skip(i + 1)
-				return nil
+			if r == ')' && depth == 0 {
+				end = len(l.rest) - len(inner.rest)
 			}
 		}
+		l.texts = append(l.texts, inner.texts...)
 	}
-	return fmt.Errorf("a parenthesis ( is not closed")
+	if end == 0 {
+		return fmt.Errorf("a parenthesis ( is not closed")
+	}
+	l.variable(part{name: "$" + string(l.rest[:end]), quoted: quoted})
+	l.skip(end)
+	return nil
 }
 
 // backquoted reads a command in backquotes.
