@@ -62,13 +62,14 @@ func (s *session) writeAll(doc *result.Document) (written, warnings []string, er
 	return written, warnings, err
 }
 
-// writeKept writes a document in formats, two at a time, since each takes memory. It returns the error of each.
+// writeKept writes a document in formats, two at a time, since each takes memory. Pages take longest and begin first. It
+// returns the error of each.
 func (s *session) writeKept(formats []reports.Format, doc *result.Document) []error {
 	result.Complete(doc)
 	failed := make([]error, len(formats))
 	var all sync.WaitGroup
 	free := make(chan struct{}, 2)
-	for i, f := range formats {
+	start := func(i int, f reports.Format) {
 		free <- struct{}{}
 		all.Go(func() {
 			defer func() { <-free }()
@@ -76,6 +77,13 @@ func (s *session) writeKept(formats []reports.Format, doc *result.Document) []er
 				return publish.Contained(func() error { return f.Document(w, doc, reports.Options{}) })
 			})
 		})
+	}
+	for _, pages := range []bool{true, false} {
+		for i, f := range formats {
+			if f.Page == pages {
+				start(i, f)
+			}
+		}
 	}
 	all.Wait()
 	return failed
