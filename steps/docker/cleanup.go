@@ -61,7 +61,7 @@ func search(ctx context.Context, host string, filter Filter) (*daemon, []Leftove
 		return nil, nil, err
 	}
 	found, err := d.leftovers(ctx)
-	found = slices.DeleteFunc(found, func(l Leftover) bool { return !filter.selects(l) })
+	found = slices.DeleteFunc(found, func(l Leftover) bool { return !filter.selects(l) || d.vanished(ctx, l) })
 	if !filter.Unused.IsZero() {
 		images, imagesErr := d.unusedSimulators(ctx, filter.Unused)
 		found, err = append(found, images...), errors.Join(err, imagesErr)
@@ -146,6 +146,13 @@ func (i labelled) leftover(kind string) Leftover {
 		l.Deadline = t
 	}
 	return l
+}
+
+// vanished reports whether a container is only listed: one that was removed while it started can stay in the daemon's list.
+// The daemon answers when a start of the container that a killed client has asked for is over; before that, its removal
+// would miss the process.
+func (d *daemon) vanished(ctx context.Context, l Leftover) bool {
+	return l.Kind == "container" && status(d.get(ctx, "/containers/"+url.PathEscape(l.ID)+"/json", nil, &struct{}{})) == http.StatusNotFound
 }
 
 // removePoll is the interval between checks of a container that another client removes.

@@ -13,11 +13,13 @@ import (
 func TestCleanupSelects(t *testing.T) {
 	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	f := dockertest.New(t)
+	f.Vanished = "e"
 	f.Lists = map[string]string{
 		"/containers/json": `[
 			{"Id":"a","Names":["/pipeline-a"],"Labels":{"dev.pipeline.run":"mine","dev.pipeline.deadline":"2026-07-01T13:00:00Z"}},
 			{"Id":"b","Names":["/pipeline-b"],"Labels":{"dev.pipeline.run":"late","dev.pipeline.deadline":"2026-07-01T11:00:00Z"}},
 			{"Id":"c","Names":["/pipeline-c"],"Labels":{"dev.pipeline.run":"busy","dev.pipeline.owner":"alive","dev.pipeline.deadline":"2026-07-01T13:00:00Z"}},
+			{"Id":"e","Names":["/pipeline-e"],"Labels":{"dev.pipeline.run":"mine"}},
 			{"Id":"d","Names":["pipeline-d"],"Labels":{"dev.pipeline.run":"no-deadline","dev.pipeline.owner":"dead"}}]`,
 		"/networks": `[{"Id":"n","Name":"net","Labels":{"dev.pipeline.run":"mine"}}]`,
 		"/volumes":  `{"Volumes":[{"Name":"v","Labels":{"dev.pipeline.run":"late","dev.pipeline.deadline":"2026-07-01T11:00:00Z"}}]}`,

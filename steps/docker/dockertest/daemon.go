@@ -29,6 +29,7 @@ type Daemon struct {
 	Mu       sync.Mutex
 	Requests []string          // METHOD PATH?QUERY
 	Creates  []json.RawMessage // bodies
+	Vanished string            // the ID of a container that is listed and not there
 	Headers  []http.Header     // of pulls
 	Builds   [][]byte          // contexts
 	// Images that exist, by name.
@@ -184,6 +185,8 @@ func (f *Daemon) serveContainers(w http.ResponseWriter, r *http.Request, body []
 		}
 	case action == "logs":
 		f.serveLogs(w, r)
+	case action == "json" && f.Vanished != "" && strings.HasPrefix(r.URL.Path, "/containers/"+f.Vanished+"/"):
+		answer(w, 404, map[string]string{"message": "No such container: " + f.Vanished})
 	case action == "json":
 		answer(w, 200, map[string]any{"Id": "c1", "State": map[string]any{"ExitCode": f.ExitCode, "OOMKilled": f.OOM},
 			"HostConfig": map[string]any{"Memory": 8 << 30}})
