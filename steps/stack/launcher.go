@@ -15,6 +15,7 @@ import (
 
 	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/secret"
 )
 
 const (
@@ -62,7 +63,7 @@ func (l launcher) Start(ctx context.Context, p steps.Process, log io.Writer) (st
 	r := &running{launcher: l, id: id, log: log, done: make(chan struct{}), dir: l.spec.Path(l.opt.Dir, ".")}
 	record := Record{ID: id, RunID: l.opt.RunID, Server: l.spec.Addr, Owner: l.opt.Owner, Down: l.spec.Stack.Down, Dir: r.dir}
 	for _, e := range l.spec.Env {
-		if e.Secret {
+		if e.Secret || len(secret.Values(e.Name, e.Value)) > 0 { // also a password within an address
 			record.Secrets = append(record.Secrets, e.Name)
 		} else {
 			record.Env = append(record.Env, e.Name+"="+e.Value)

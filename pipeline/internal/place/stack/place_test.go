@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,6 +81,32 @@ func TestDownFails(t *testing.T) {
 	cleaned, err := journal.Clean(context.Background(), spawner, os.Stderr, os.Getenv, func(r stack.Record) bool { return r.RunID == "r" })
 	if err != nil || len(cleaned) != 1 || records(t, journal) != 0 {
 		t.Errorf("%v, %v, %d records", cleaned, err, records(t, journal))
+	}
+}
+
+// TestRecordHasNoSecrets: a record keeps a drawn path, which down needs, and no password within an address.
+func TestRecordHasNoSecrets(t *testing.T) {
+	dir := t.TempDir()
+	journal := stack.Journal{Dir: filepath.Join(dir, "journal")}
+	spawner := spawn.New(spawn.Options{Environ: os.Environ()})
+	defer spawner.Close()
+	server := steps.ServerSpec{Addr: "server.stack.s", Stack: &steps.StackSpec{Up: sh(writesURL), Down: sh("true")}, Env: []steps.EnvVar{
+		{Name: "KUBECONFIG", Value: "/scratch/job.4711/tmp.a1B2c3D4e5/kubeconfig"}, {Name: "DB", Value: "postgres://app:hunter22@db/app"}}}
+	p, err := stack.New().Render(server, "", steps.PortNumber(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := stack.NewLauncher(server, stack.Options{Spawner: spawner, Journal: journal, Dir: dir}).Start(t.Context(), p, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := journal.Records()
+	if err != nil || len(all) != 1 || !slices.Equal(all[0].Env, []string{"KUBECONFIG=" + server.Env[0].Value}) ||
+		!slices.Equal(all[0].Secrets, []string{"DB"}) {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
