@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
@@ -405,31 +406,48 @@ func (v *view) margins() string {
 // passingMargin returns the margin with which at least 70 % of sessions like this one would pass (TestMarginsThatPass draws
 // them). It returns 0 if that is unknown, or if the estimate is at the margin already: a larger margin does not undo a
 // regression. Another session has another mean and spread, so the margin is twice as far from the mean as the worse end of
-// the interval.
+// the interval. Two pairs often spread far less than two others.
 func passingMargin(r verdictRow) float64 {
 	d := r.d
-	if d.Verdict != result.Inconclusive || d.NeedPairs == 0 || d.Change == nil || d.Lower == nil || d.Upper == nil || expectsImprovement(r) {
+	const (
+		farther    = 2
+		leastPairs = 3
+		largest    = 1 // of a ratio or a share: files may not state more
+	)
+	if d.Verdict != result.Inconclusive || d.NeedPairs == 0 || d.N < leastPairs || d.Change == nil || d.Lower == nil || d.Upper == nil ||
+		expectsImprovement(r) {
 		return 0
 	}
 	worst := *d.Upper
 	if worseSign(d) < 0 {
 		worst = *d.Lower
 	}
-	const (
-		farther = 2
-		largest = 1 // of a ratio: files may not state more
-	)
 	mean := diffOf(d, *d.Change)
 	margin := mean + farther*(diffOf(d, worst)-mean)
 	if onLog(d) {
-		if margin = math.Expm1(margin); margin > largest {
-			return 0
-		}
+		margin = math.Expm1(margin)
 	}
 	if mean >= marginOf(d) || !humanize.Finite(margin) || margin <= float64(d.Margin) {
 		return 0
 	}
+	if margin = rounded(margin, float64(d.Margin), onLog(d)); margin > largest && (onLog(d) || metric.Unit(d.Unit) == metric.Fraction) {
+		return 0
+	}
 	return margin
+}
+
+// rounded returns a margin with the digits that reports show of it, above the present one: tenths of a percent of a ratio, and
+// two digits of others.
+func rounded(margin, present float64, ratio bool) float64 {
+	step := 0.001
+	if !ratio {
+		step = math.Pow(10, math.Floor(math.Log10(margin))-1)
+	}
+	steps := math.Round(margin / step)
+	if steps*step <= present*(1+1e-9) {
+		steps++
+	}
+	return steps * step
 }
 
 // worstOf returns the first three findings. It merges findings that do not measure a metric and share a reason, such

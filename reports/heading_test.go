@@ -93,11 +93,37 @@ func TestMarginsThatFilesMayState(t *testing.T) {
 		doc := inconclusive()
 		for i := range doc.Gates[0].Decisions {
 			d := &doc.Gates[0].Decisions[i]
-			d.NeedPairs, d.Change, d.Upper = 4, new(0.01), new(upper)
+			d.N, d.NeedPairs, d.Change, d.Upper = 3, 4, new(0.01), new(upper)
 		}
 		if got := strings.Contains(render(t, doc, reports.Options{}), "or a margin of"); got != want {
 			t.Errorf("an interval up to %g: a margin is named: %v", upper, got)
 		}
+	}
+}
+
+// TestDigitsOfMargins: a margin is named with two digits, and never as the one that the gate has.
+func TestDigitsOfMargins(t *testing.T) {
+	for name, tt := range map[string]struct {
+		scale  metric.Scale
+		unit   metric.Unit
+		margin metric.Margin
+		upper  float64
+		want   string
+	}{
+		"the present one": {metric.Log, metric.Seconds, 0.05, 0.0248, "a margin of 5.1 % for TTFT p99"},
+		"a share":         {metric.Difference, metric.Fraction, 0.01, 0.0123456, "a margin of 2.5 pp for TTFT p99"},
+		"a count":         {metric.Difference, metric.Count, 0.001, 0.00123456, "a margin of 0.0025 for TTFT p99"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc := inconclusive()
+			doc.Gates[0].Decisions = doc.Gates[0].Decisions[:1]
+			d := &doc.Gates[0].Decisions[0]
+			d.Scale, d.Unit, d.Margin, d.N, d.NeedPairs = tt.scale, string(tt.unit), tt.margin, 3, 4
+			d.Change, d.Lower, d.Upper = new(0.0), new(-tt.upper), new(tt.upper)
+			if got := render(t, doc, reports.Options{}); !strings.Contains(got, tt.want) {
+				t.Errorf("%q is missing in\n%s", tt.want, got[:min(len(got), 800)])
+			}
+		})
 	}
 }
 
@@ -106,6 +132,9 @@ func TestNextOfEachCause(t *testing.T) {
 	open := inconclusive()
 	open.Gates[0].OnInconclusive = result.Warn
 	open.Gates[0].Decisions[0].NeedPairs, open.Gates[0].Decisions[0].Detectable = 42, 5.4 // of Holm's first step, no margin that is needed
+	for i := range open.Gates[0].Decisions {
+		open.Gates[0].Decisions[i].N = 3
+	}
 	base := infrastructure()
 	base.Status, base.StatusReason = result.StatusComplete, ""
 	for name, tt := range map[string]struct {
@@ -116,7 +145,7 @@ func TestNextOfEachCause(t *testing.T) {
 			"Merging is not blocked. To decide: `repeat { max = 42 }`, about 13 h 22 min, or a margin of 11.1 % for TTFT p99, " +
 				"12.2 % for ITL p99.", // twice as far from the change as the worse end of the interval
 		}, []string{"nothing to accept"}},
-		"undecided":      {inconclusive(), []string{"Merging is blocked"}, nil},
+		"undecided":      {inconclusive(), []string{"Merging is blocked"}, []string{"or a margin"}}, // of two pairs
 		"infrastructure": {infrastructure(), []string{"Repair what failed and measure again; there is nothing to accept"}, []string{"| — | — |"}},
 		"base fails too": {base, []string{"**Not your change:** the base fails too.", "**For the maintainer:** Repair the base or the machine"},
 			[]string{"| — | — |"}},
