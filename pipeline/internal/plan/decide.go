@@ -12,6 +12,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/reports/humanize"
+	"github.com/servegate/pipeline/steps"
 )
 
 // Noise is the known spread of a metric between the two sides of a repeat.
@@ -148,19 +149,33 @@ func (b *builder) warnOfLosses(p *Plan, g Gate, src *config.Gate) {
 // docs/evidence/error-rates.md).
 const leastEvents = 6
 
-// warnOfRareEvents warns of a margin that is less than a few events in the runs that the first look judges.
+// warnOfRareEvents warns of a margin that is less than a few events in the runs that the first look judges, of the cell with the
+// fewest requests.
 func (b *builder) warnOfRareEvents(p *Plan, g Gate, src *config.Gate) {
-	_, cell, ok := p.Cell(g.Comparisons[0].Head)
-	requests := float64(p.least() * max(1, p.PassesOf(g.Benchmark)) * cell.Workload.Load.Requests)
+	requests := math.Inf(1)
+	for _, c := range g.Comparisons {
+		_, cell, _ := p.Cell(c.Head)
+		if n := sends(cell.Workload.Load); n > 0 {
+			requests = min(requests, float64(p.least()*max(1, p.PassesOf(g.Benchmark)))*n)
+		}
+	}
 	events := float64(g.Margin) * requests
 	for _, id := range g.Metrics {
-		if m, _ := p.Metric(id); ok && m.EventsPerRequest() && 0 < events && events < leastEvents {
+		if m, _ := p.Metric(id); m.EventsPerRequest() && 0 < events && events < leastEvents {
 			b.warn(src.Range, "margin of less than a few events", fmt.Sprintf(
 				"The margin of %s is %.2g events in the %.0f requests of each side's first %s, of which chance alone often leaves none: a head "+
 					"at the margin then passes. Set a margin of %.2g or more, or plan %.1f times the requests.",
 				id, events, requests, humanize.Count(p.least(), "repeat"), leastEvents/requests, leastEvents/events))
 		}
 	}
+}
+
+// sends returns the number of requests of a run, 0 if the answers decide it.
+func sends(l steps.Load) float64 {
+	if l.Requests == 0 && l.Ramp == 0 {
+		return l.Rate * l.Duration.Seconds()
+	}
+	return float64(l.Requests)
 }
 
 // power returns the power of a gate for each metric whose noise is known. Unless it is known for all, power

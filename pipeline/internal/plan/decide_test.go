@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/servegate/pipeline/gates/metric"
@@ -172,12 +173,14 @@ func TestPassesInAPlan(t *testing.T) {
 // TestMarginsOfRareEvents: a margin on events per request that few requests cannot show is warned of.
 func TestMarginsOfRareEvents(t *testing.T) {
 	preemptions, _ := metric.Lookup("preemptions.per_request")
-	warnings := func(m metric.Metric, margin metric.Margin, requests int) int {
-		cfg := configOf(4, 2)
+	warnings := func(m metric.Metric, margin metric.Margin, loads ...steps.Load) int {
+		cfg := configOf(4, 2, 3)
 		cfg.Gates[0].Metrics, cfg.Gates[0].Margin = []metric.Metric{m}, margin
 		for _, b := range cfg.Benchmarks {
 			for i := range b.Cells {
-				b.Cells[i].Workload.Load.Requests = requests
+				l := &b.Cells[i].Workload.Load
+				load := loads[i%len(loads)]
+				l.Requests, l.Rate, l.Duration = load.Requests, load.Rate, load.Duration
 			}
 		}
 		_, diags := plan.Build(cfg, plan.Options{})
@@ -190,14 +193,24 @@ func TestMarginsOfRareEvents(t *testing.T) {
 		return n
 	}
 	hits, _ := metric.Lookup("prefix_cache.hit_rate")
+	few, many := steps.Load{Requests: 200}, steps.Load{Requests: 4000}
 	for _, tt := range []struct {
-		m        metric.Metric
-		margin   metric.Margin
-		requests int
-		want     int
-	}{{preemptions, 0.0005, 200, 1}, {preemptions, 0.0005, 4000, 0}, {preemptions, 0.01, 200, 0}, {hits, 0.0005, 200, 0}} {
-		if got := warnings(tt.m, tt.margin, tt.requests); got != tt.want {
-			t.Errorf("%s, margin %v of %d requests: %d warnings", tt.m.ID, tt.margin, tt.requests, got)
+		m      metric.Metric
+		margin metric.Margin
+		loads  []steps.Load
+		want   int
+	}{
+		{preemptions, 0.0005, []steps.Load{few}, 1},
+		{preemptions, 0.0005, []steps.Load{many}, 0},
+		{preemptions, 0.01, []steps.Load{few}, 0},
+		{hits, 0.0005, []steps.Load{few}, 0},
+		{preemptions, 0.0005, []steps.Load{many, few}, 1},
+		{preemptions, 0.0005, []steps.Load{{Rate: 2, Duration: 100 * time.Second}}, 1},
+		{preemptions, 0.0005, []steps.Load{{Rate: 40, Duration: 100 * time.Second}}, 0},
+		{preemptions, 0.0005, []steps.Load{{Duration: time.Second}}, 0}, // as many as are answered
+	} {
+		if got := warnings(tt.m, tt.margin, tt.loads...); got != tt.want {
+			t.Errorf("%s, margin %v of %+v: %d warnings", tt.m.ID, tt.margin, tt.loads, got)
 		}
 	}
 }
