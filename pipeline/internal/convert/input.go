@@ -16,8 +16,15 @@ var (
 	gzipMagic = []byte{0x1f, 0x8b}
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 	// The message names these formats, so that the file does not seem damaged.
-	otherMagic = map[string]string{"\xfd7zXZ\x00": "xz", "BZh": "bzip2", "PK\x03\x04": "zip", string(zstdMagic): "zstd"}
+	otherMagic = map[string]string{"\xfd7zXZ\x00": "xz", "BZh": "bzip2", string(zstdMagic): "zstd"}
+	zipMagic   = []byte("PK\x03\x04")
+	tarMagic   = []byte("ustar") // at tarMagicAt
 )
+
+const tarMagicAt = 257
+
+// unpackFolder is the advice for a file that is an archive.
+const unpackFolder = "unpack it, and import the folder"
 
 // opened returns the text of a file: unpacked, in UTF-8, and without the lines of a container log
 // around it. It also returns the name without the suffix of compression, and the reader that limits
@@ -26,6 +33,9 @@ func opened(in io.Reader, name string, size int64) (*bufio.Reader, string, *io.L
 	limit := &io.LimitedReader{R: in, N: size}
 	r := bufio.NewReaderSize(limit, detectBytes)
 	head, _ := r.Peek(8) // or less, at the end of the file
+	if bytes.HasPrefix(head, zipMagic) {
+		return nil, name, nil, fmt.Errorf("%s: %w: it is an archive of zip; %s", name, ErrNoResult, unpackFolder)
+	}
 	for magic, program := range otherMagic {
 		if bytes.HasPrefix(head, []byte(magic)) {
 			return nil, name, nil, fmt.Errorf("%s: %w: it is compressed with %s; unpack it: %s -dc FILE | pipeline import -", name,
@@ -39,6 +49,9 @@ func opened(in io.Reader, name string, size int64) (*bufio.Reader, string, *io.L
 		}
 		limit = &io.LimitedReader{R: unpacked, N: size} // the limit applies to unpacked bytes
 		r, name = bufio.NewReaderSize(limit, detectBytes), strings.TrimSuffix(name, ".gz")
+	}
+	if head, _ := r.Peek(tarMagicAt + len(tarMagic)); len(head) > tarMagicAt && bytes.Equal(head[tarMagicAt:], tarMagic) {
+		return nil, name, nil, fmt.Errorf("%s: %w: it is an archive of tar; %s", name, ErrNoResult, unpackFolder)
 	}
 	r = decoded(r)
 	if isDockerLog(r) {

@@ -1,10 +1,13 @@
 package convert_test
 
 import (
+	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -68,6 +71,9 @@ func TestPackedInput(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"\x28\xb5\x2f\xfd\x00\x01", "compressed with zstd; unpack it: zstd -dc FILE | pipeline import -"},
 		{"\xfd7zXZ\x00\x01", "compressed with xz"},
+		{"PK\x03\x04\x14", "archive of zip; unpack it, and import the folder"},
+		{tarred(t, block), "archive of tar"},
+		{gzipped(t, tarred(t, block)), "archive of tar"},
 		{gzipped(t, block)[:40], "unexpected EOF"},
 		{"\x1f\x8b\x00\x00", "x.log: "},
 		{strings.ReplaceAll(dockerised(t, block), `"stream":"stdout"`, `"stream":"stdout`), "x.log"},
@@ -82,6 +88,21 @@ func TestPackedInput(t *testing.T) {
 		!strings.Contains(err.Error(), "more than 10000 bytes") {
 		t.Errorf("a file that is large when unpacked: %v", err)
 	}
+}
+
+// tarred returns an archive with a text as its only file.
+func tarred(t *testing.T, text string) string {
+	t.Helper()
+	var out strings.Builder
+	w := tar.NewWriter(&out)
+	if err := w.WriteHeader(&tar.Header{Name: "results/x.log", Mode: 0o600, Size: int64(len(text))}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := io.WriteString(w, text)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
 
 // TestImplausible: what nothing measures is an error with its line, in every form.
