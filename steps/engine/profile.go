@@ -73,10 +73,10 @@ func OutputTokens(ep steps.Endpoint, observe func(context.Context, steps.Endpoin
 	}
 }
 
-// Profile runs a profiler for a window. stop ends it, at once if the window is not over.
+// Profile runs a profiler for a window. stop ends it, at once if the window is not over. ctx must not end before the
+// profiler has written everything, except to give it up.
 func Profile(ctx context.Context, w steps.ProfileWindow, c Control) (stop func(context.Context) (steps.Profiled, error)) {
 	p := &profile{Control: c}
-	ctx = context.WithoutCancel(ctx) // which ends with the load
 	run, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

@@ -152,8 +152,8 @@ func (p *profiling) launch(ctx context.Context, l plan.Launch, s *side) error {
 	opt.Watchers = append(slices.Clone(opt.Watchers), func(_ context.Context, servers []engine.Attended) engine.Watcher {
 		var stops []stopping
 		return engine.Watcher{
-			Before: func(ctx context.Context) { stops = p.start(ctx, l, s, servers) },
-			After: func(ctx context.Context, _ time.Duration) {
+			Before: func(context.Context) { stops = p.start(ctx, l, s, servers) }, // beyond the end of the load
+			After: func(context.Context, time.Duration) {
 				if stops != nil {
 					failed = p.stop(ctx, s, servers, stops)
 				}
@@ -238,9 +238,10 @@ func (p *profiling) start(ctx context.Context, l plan.Launch, s *side, servers [
 	return stops
 }
 
-// stop ends the profiles of all servers, and fetches files from elsewhere.
+// stop ends the profiles of all servers, and fetches files from elsewhere. It does neither once the run is interrupted: the
+// servers end, and a profiler may take minutes to write what nobody waits for.
 func (p *profiling) stop(ctx context.Context, s *side, servers []engine.Attended, stops []stopping) error {
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), p.spec.Timeout, fmt.Errorf("%s have passed (timeout)", p.spec.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.spec.Timeout, fmt.Errorf("%s have passed (timeout)", p.spec.Timeout))
 	defer cancel()
 	errs := make([]error, len(servers))
 	got := make([]*steps.Profiled, len(servers))
