@@ -179,9 +179,8 @@ func (r *run) Finish(ctx context.Context, doc *result.Document) []string {
 	if r.interrupted() {
 		return nil
 	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
+	bounded, cancel := publish.Bounded(ctx, finishTime)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(interruptTime, cancel) })()
 	for _, one := range r.list {
 		warnings = append(warnings, publish.Guard(func() []string {
 			posted := one.Finish(bounded, doc)
@@ -198,10 +197,10 @@ func (r *run) Abort(ctx context.Context, err error) []string {
 	if r.interrupted() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
+	bounded, cancel := publish.Bounded(ctx, startTime)
 	defer cancel()
 	for _, one := range r.list {
-		warnings = append(warnings, publish.Guard(func() []string { return one.Fail(ctx, fmt.Sprint(err), r.configuration(err)) })...)
+		warnings = append(warnings, publish.Guard(func() []string { return one.Fail(bounded, fmt.Sprint(err), r.configuration(err)) })...)
 	}
 	return warnings
 }

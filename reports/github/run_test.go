@@ -1,11 +1,14 @@
 package github
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/servegate/pipeline/reports/github/githubtest"
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // TestStartIsPostedLater: a GitHub that has a fault when the run begins is informed while the run
@@ -50,6 +53,39 @@ func TestStartIsPostedLater(t *testing.T) {
 				t.Errorf("%s: told %v, want %v: %q", name, told, tt.told, s.Requests())
 			}
 			time.Sleep(5 * time.Minute) // nothing is left behind
+		})
+	}
+}
+
+// TestInterruptedWhilePosting: a signal that comes while GitHub hangs ends the post in time for results to be kept.
+func TestInterruptedWhilePosting(t *testing.T) {
+	const sha = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d"
+	for name, post := range map[string]func(context.Context, *run){
+		"verdict": func(ctx context.Context, r *run) { r.Finish(ctx, &result.Document{}) },
+		"failure": func(ctx context.Context, r *run) { r.Abort(ctx, errors.New("no machine")) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := githubtest.NewVirtual()
+			api, err := NewClient(Options{URL: s.URL, Token: githubtest.Token, Repo: "o/r", Transport: s.Transport()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := &run{posted: new(Posted), list: []*Publisher{{
+				API: api, Event: Event{Name: "push", Repo: "o/r", SHA: sha, Run: Run{ID: 1, Attempt: 1}, ServerURL: "https://github.com"},
+				Settings: Settings{Check: "pipeline", Status: "pipeline"},
+			}}}
+			ctx, interrupt := context.WithCancel(t.Context())
+			p.Start(ctx)
+			for _, call := range []string{"GET checks", "POST check", "PATCH check", "POST status", "GET statuses"} {
+				s.FailAlways(call, githubtest.Hang)
+			}
+			const after = 2 * time.Second
+			time.AfterFunc(after, interrupt)
+			began := time.Now()
+			post(ctx, p)
+			if took := time.Since(began); took < after || took > after+interruptTime+time.Second {
+				t.Errorf("%s: posting took %v", name, took)
+			}
 		})
 	}
 }

@@ -37,7 +37,7 @@ func (r *AtEnd) Finish(ctx context.Context, doc *result.Document) []string {
 	if r.Post == nil {
 		return nil
 	}
-	bounded, cancel := r.bounded(ctx)
+	bounded, cancel := Bounded(ctx, r.Limit)
 	defer cancel()
 	return Guard(func() []string {
 		posted := r.Post(bounded, doc)
@@ -50,14 +50,14 @@ func (r *AtEnd) Abort(ctx context.Context, err error) []string {
 	if r.Ended == nil {
 		return nil
 	}
-	bounded, cancel := r.bounded(ctx)
+	bounded, cancel := Bounded(ctx, r.Limit)
 	defer cancel()
 	return Guard(func() []string { return r.Ended(bounded, err) })
 }
 
-// bounded returns a context that ends after the limit, or shortly after an interruption.
-func (r *AtEnd) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.Limit)
+// Bounded returns a context that ends after a limit, or shortly after an interruption.
+func Bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(interruptTime, cancel) })
 	return bounded, func() { stop(); cancel() }
 }
