@@ -2,6 +2,7 @@ package spawn
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -12,7 +13,14 @@ import (
 // program removes its folder itself, but not if it is killed.
 const ProgramFolder = "/tmp/pipeline-offline-"
 
-var programFolder = lazyregexp.New(`^/tmp/pipeline-offline-[0-9a-f]{16}`)
+var (
+	programFolder = lazyregexp.New(`^/tmp/pipeline-offline-[0-9a-f]{16}`)
+	// outputFile matches the file that a command writes its outputs to, which may be keys.
+	outputFile = lazyregexp.New(`^/.*/pipeline-(output|stack)-[0-9]+$`)
+)
+
+// outputVar names the environment variable with the path of that file.
+const outputVar = "PIPELINE_OUTPUT"
 
 // Orphan is a process that an instance of this program started and left behind.
 type Orphan struct {
@@ -22,15 +30,21 @@ type Orphan struct {
 	Argv      []string
 	// Owner is the instance that started it, as returned by [Owner].
 	Owner string
+	// output is the file for the outputs of its command, "" if it has none.
+	output string
 }
 
 // Command returns the command line, or the title that the process gave itself.
 func (o Orphan) Command() string { return strings.TrimRight(strings.Join(o.Argv, " "), " ") }
 
-// removeFolders removes the folders of programs that were killed, which their command lines name.
-func removeFolders(killed []Orphan) error {
+// removeFiles removes the files that this program made for processes that were killed: the folders that their command lines
+// name, and the files for their outputs.
+func removeFiles(killed []Orphan) error {
 	var errs []error
 	for _, o := range killed {
+		if err := os.Remove(o.output); o.output != "" && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
 		for _, word := range o.Argv {
 			if folder := programFolder.FindString(word); folder != "" {
 				errs = append(errs, os.RemoveAll(folder))

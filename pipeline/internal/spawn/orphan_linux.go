@@ -50,7 +50,9 @@ func (all processes) orphans(known map[int]string) []Orphan {
 		if strings.Join(argv, "") == "" {
 			argv = []string{all[pid].name}
 		}
-		out = append(out, Orphan{PID: pid, StartTime: all[pid].start, Argv: argv, Owner: owner})
+		out = append(out, Orphan{
+			PID: pid, StartTime: all[pid].start, Argv: argv, Owner: owner, output: outputFile.FindString(environOf(pid, outputVar)),
+		})
 	}
 	slices.SortFunc(out, func(a, b Orphan) int { return cmp.Compare(a.PID, b.PID) })
 	return out
@@ -100,7 +102,7 @@ func end(find func() ([]Orphan, error)) ([]Orphan, error) {
 	for {
 		found, err := find()
 		if err != nil || len(found) == 0 {
-			return ended, errors.Join(err, removeFolders(ended))
+			return ended, errors.Join(err, removeFiles(ended))
 		}
 		if time.Now().After(deadline) {
 			o := found[0]

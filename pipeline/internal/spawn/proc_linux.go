@@ -120,14 +120,22 @@ func markOf(pid int, space uint64) string {
 
 // environMarkOf returns the valid mark in the environment of a process.
 func environMarkOf(pid int) string {
+	mark := environOf(pid, MarkVar)
+	if _, _, valid := parseMark(mark); !valid {
+		return ""
+	}
+	return mark
+}
+
+// environOf returns the value of a variable in the environment of a process, "" if it is unset or unreadable.
+func environOf(pid int, name string) string {
 	data, err := os.ReadFile(procDir(pid) + "/environ")
 	if err != nil {
 		return ""
 	}
 	for kv := range bytes.SplitSeq(data, []byte{0}) {
-		mark, ok := bytes.CutPrefix(kv, []byte(MarkVar+"="))
-		if _, _, valid := parseMark(string(mark)); ok && valid {
-			return string(mark)
+		if value, ok := bytes.CutPrefix(kv, []byte(name+"=")); ok {
+			return string(value)
 		}
 	}
 	return ""
