@@ -38,6 +38,23 @@ func TestScan(t *testing.T) {
 	}
 }
 
+func TestNumber(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want int // -1 for no whole number
+	}{
+		{"0", 0}, {"12", 12}, {"12.0", 12}, {"8.000", 8}, {"123456789012345", 123456789012345},
+		{"1234567890123456", -1}, {"12.5", -1}, {"12.", -1}, {".0", -1}, {"1.0.0", -1}, {"-3", -1}, {"1e3", -1}, {"null", -1}, {`"12"`, -1},
+	} {
+		s := jsonscan.Of([]byte(`{"n":` + tt.text + `}`))
+		for range s.Object {
+			if n, ok := s.Number(); ok != (tt.want >= 0) || ok && n != tt.want {
+				t.Errorf("%s: %d, %v, want %d", tt.text, n, ok, tt.want)
+			}
+		}
+	}
+}
+
 // FuzzScan holds that all objects of encoding/json are objects here, with the same names.
 func FuzzScan(f *testing.F) {
 	f.Add(`{"a":[1,{}],"b":"\\\""}`)

@@ -17,6 +17,7 @@ func TestInArguments(t *testing.T) {
 		{[]string{"--api_key=EqKeyB8yR62"}, "EqKeyB8yR62"},
 		{[]string{"--ssl-keyfile-password", "correcthorse"}, "correcthorse"},
 		{[]string{"env", "HF_TOKEN=EnvArgH2eX08z", "vllm"}, "EnvArgH2eX08z"},
+		{[]string{"env", "DB_PASSWORD_FOR_CI=EnvArgJ3fY19w", "vllm"}, "EnvArgJ3fY19w"},
 		{[]string{"-H", "X-Api-Key: HdrKeyC7zS53"}, "HdrKeyC7zS53"},
 		{[]string{"-H", "Authorization: Bearer BearG3dW17xyz"}, "BearG3dW17xyz"},
 		{[]string{"-H", "Authorization: Basic dXNlcjpodW50ZXIyMg=="}, "hunter22"},
@@ -59,7 +60,7 @@ func TestNotInArguments(t *testing.T) {
 	}
 	for _, prose := range []string{
 		"Basic comparison of chunk sizes", "Token throughput of the change", "Token throughput", "Digest comparison", "Key: the sides differ",
-		"Auth: the new scheme", "Compare side=base with side=head", "latency: main against v0.11.0", `{"method": "ngram", "tokens": 4096}`,
+		"Auth: the new scheme", "password: aB3x9", "Compare side=base with side=head", "latency: main against v0.11.0", `{"method": "ngram", "tokens": 4096}`,
 	} {
 		if got := secret.InArguments([]string{prose}); len(got) > 0 {
 			t.Errorf("%q: got %q", prose, got)
