@@ -45,7 +45,8 @@ func (s *session) writeAll(doc *result.Document) (written, warnings []string, er
 		case failed == nil:
 			written = append(written, filepath.Join(s.dir.Path(), file))
 		case file == store.ResultsFile:
-			err = fmt.Errorf("writing %s: %w", file, failed)
+			err = fmt.Errorf("writing %s: %w; once that is mended, the same command with --resume --out %s goes on from what was measured",
+				file, failed, s.dir.Path())
 		default:
 			missed(file, failed)
 		}

@@ -157,6 +157,29 @@ func TestEachStepMayFail(t *testing.T) {
 	}
 }
 
+// blocking makes a folder once the run has begun.
+type blocking struct {
+	*published
+	folder string
+}
+
+func (b blocking) Start(context.Context) []string {
+	if err := os.MkdirAll(b.folder, 0o700); err != nil {
+		return []string{err.Error()}
+	}
+	return nil
+}
+
+// TestResultThatCannotBeWritten: what was measured is not lost with the document, and the error says so.
+func TestResultThatCannotBeWritten(t *testing.T) {
+	opt := profileOptions(t, `window   = "3s"`, `enabled  = false`)
+	opt.Publisher = blocking{&published{}, filepath.Join(opt.Out, "results.json", "taken")}
+	s, _ := live(t, t.Context(), opt, "")
+	if s.err == nil || !strings.Contains(s.err.Error(), "with --resume --out "+opt.Out) {
+		t.Errorf("error %v", s.err)
+	}
+}
+
 // summaries holds the exit statuses of the summaries of a run.
 type summaries struct{ codes []int }
 
