@@ -73,6 +73,7 @@ func TestExhausted(t *testing.T) {
 	}
 	for of, want := range map[error]bool{
 		socket(syscall.EMFILE): true, socket(syscall.ENFILE): true, socket(syscall.EADDRNOTAVAIL): true,
+		socket(syscall.ENOBUFS): true, socket(syscall.ENOMEM): true,
 		socket(syscall.ECONNREFUSED): false, socket(syscall.ECONNRESET): false,
 		lookup("dial udp 192.0.2.53:53: socket: too many open files"): true, lookup("no such host"): false,
 		errors.New("status 500: socket: too many open files"): false,

@@ -390,13 +390,15 @@ func TestTextWithoutTokenizer(t *testing.T) {
 
 // TestMissingPathIsNamed: a server that lacks the path that is loaded, such as one with chat alone, has it in its failures.
 func TestMissingPathIsNamed(t *testing.T) {
-	s := serveRaw(t, func(w net.Conn, _ string, _ map[string]any) bool {
-		return reply(w, "404 Not Found", "application/json", `{"detail":"Not Found"}`)
-	})
-	r := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: workload(1), Seed: 1}).Run.Requests.At(0)
-	want := "at /v1/completions; the endpoint of the benchmark may be another"
-	if r.Failure != record.FailStatus || !strings.Contains(r.Error, want) {
-		t.Errorf("%s %q does not say %q", r.Failure, r.Error, want)
+	for status, missing := range map[string]bool{"404 Not Found": true, "405 Method Not Allowed": true, "400 Bad Request": false} {
+		s := serveRaw(t, func(w net.Conn, _ string, _ map[string]any) bool {
+			return reply(w, status, "application/json", `{"detail":"no"}`)
+		})
+		r := mustRun(t, Options{BaseURL: s.URL, Model: "m", Workload: workload(1), Seed: 1}).Run.Requests.At(0)
+		const text = "at /v1/completions; the endpoint of the benchmark may be another"
+		if r.Failure != record.FailStatus || strings.Contains(r.Error, text) != missing {
+			t.Errorf("%s: %s %q, want %q: %v", status, r.Failure, r.Error, text, missing)
+		}
 	}
 }
 
