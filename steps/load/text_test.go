@@ -63,6 +63,7 @@ func TestClosingEvent(t *testing.T) {
 		"an empty token, at the end": {endpointCompletions, atEnd(3), 3},
 		"an empty token, in each":    {endpointCompletions, inEach(3), 3},
 		"a last token with text":     {endpointCompletions, []string{plain("a", ""), plain("b", "length"), total(1)}, 2},
+		"the only token, empty":      {endpointCompletions, []string{plain("", "length"), total(1)}, 1},
 	} {
 		rec, failure := streamed(t, tt.endpoint, 3, tt.events...)
 		if failure != "" || len(rec.Events) != tt.want {
