@@ -35,6 +35,8 @@ func TestScanChunk(t *testing.T) {
 		{"error", `{"error":{"message":"boom","code":500}}`, with(func(c *chunk) { c.failure = []byte(`{"message":"boom","code":500}`) })},
 		{"error object", `{"object":"error","message":"boom","code":400}`,
 			with(func(c *chunk) { c.failure = []byte(`{"object":"error","message":"boom","code":400}`) })},
+		{"error in an error object", `{"error":{"message":"boom"},"object":"error"}`,
+			with(func(c *chunk) { c.failure = []byte(`{"message":"boom"}`) })},
 		{"chat opening", `{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}`,
 			with(func(c *chunk) { c.choices, c.opening = true, true })},
 		{"chat token", `{"choices":[{"delta":{"content":"a"}}]}`, with(func(c *chunk) { c.choices, c.text = true, true })},

@@ -70,6 +70,13 @@ func TestClosingEvent(t *testing.T) {
 			t.Errorf("%s: %q, %d events, want %d", name, failure, len(rec.Events), tt.want)
 		}
 	}
+	// One that came in the read of the token before it is not a token that shares a read.
+	rec := record.Request{Status: 200, WantTokens: 1}
+	s := newStream(endpointCompletions, false, 1, &rec)
+	read := "data: " + strings.Join([]string{plain("a", ""), plain("", "length"), total(1), "[DONE]"}, "\n\ndata: ") + "\n\n"
+	if err := s.end(s.body([]byte(read), 5)); err != nil || len(rec.Events) != 1 || s.coalesced.events != 0 || s.coalesced.sum != 0 {
+		t.Errorf("%v, %d events, %+v", err, len(rec.Events), s.coalesced)
+	}
 }
 
 // TestFirstText: the time to first token is to the first event with text, whatever came before; an
