@@ -111,6 +111,24 @@ func TestUndeclaredCredentials(t *testing.T) {
 			}
 		}
 	}
+	for _, token := range []string{made("xoxb-", 24), made("npm_", 36), made("gsk_", 52), made("glsa_", 41), "ASIA" + "ABCDEFGHIJ234567"} {
+		if got := r.String("with " + token + " in it"); got != "with "+Mask+" in it" {
+			t.Errorf("%s: %q", token, got)
+		}
+	}
+	for _, kept := range []string{
+		"X-Goog-Signature=", "X-Amz-Security-Token=", "http://bob:", "https://bob:", "redis://bob:", "rediss://bob:", "postgres://bob:",
+		"postgresql://bob:", "mysql://bob:", "mongodb://bob:", "mongodb+srv://bob:", "amqp://bob:", "amqps://bob:", "ftp://bob:",
+	} {
+		if got := r.String(kept + made("", 32) + "@h"); got != kept+Mask+"@h" {
+			t.Errorf("%s: %q", kept, got)
+		}
+	}
+	// A secret that is known hides what its form would keep.
+	address := "redis://app:hunterRedis1x"
+	if got := NewRedactor([]string{address}).String("at " + address + "@cache"); got != "at "+Mask+"@cache" {
+		t.Errorf("a known address: %q", got)
+	}
 	for _, text := range []string{
 		"http://127.0.0.1:8000/v1/models?user=a@b", "https://user@example.com/", "Basic comparison of sides",
 		"see https://a.example:8443, bob@b.example",
