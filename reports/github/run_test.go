@@ -70,7 +70,7 @@ func TestInterruptedWhilePosting(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := &run{posted: new(Posted), list: []*Publisher{{
+			p := &run{posted: new(Posted), configuration: func(error) bool { return false }, list: []*Publisher{{
 				API: api, Event: Event{Name: "push", Repo: "o/r", SHA: sha, Run: Run{ID: 1, Attempt: 1}, ServerURL: "https://github.com"},
 				Settings: Settings{Check: "pipeline", Status: "pipeline"},
 			}}}
