@@ -127,6 +127,27 @@ func TestDigitsOfMargins(t *testing.T) {
 	}
 }
 
+// TestMeansOfTheSides: the legend calls means of ratios geometric and those of differences arithmetic.
+func TestMeansOfTheSides(t *testing.T) {
+	for want, changed := range map[string]int{
+		"are geometric means over": 0, "are geometric means (arithmetic ones where changes are differences) over": 1,
+		"are arithmetic means over": 99,
+	} {
+		doc := inconclusive()
+		for _, g := range doc.Gates {
+			for i := range g.Decisions {
+				if d := &g.Decisions[i]; d.Kind == result.KindMetric && changed > 0 {
+					d.Scale = metric.Difference
+					changed--
+				}
+			}
+		}
+		if text := render(t, doc, reports.Options{}); !strings.Contains(text, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
 // TestNextOfEachCause: what is to be done follows from the cause, and only what blocks merging is said to.
 func TestNextOfEachCause(t *testing.T) {
 	open := inconclusive()

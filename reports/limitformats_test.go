@@ -71,10 +71,22 @@ func TestLoadsThatWereNotTried(t *testing.T) {
 			s.Probes[0].Load, s.Probes[1].Load = 2, []float64{16, 4}[k]
 		}
 	}
-	last := &doc.Benchmarks[0].Cells[0].Runs[3]
-	last.Search.Probes[0].Load, last.Search.Probes[0].Void = 5, "lag" // shows nothing
+	runs := doc.Benchmarks[0].Cells[0].Runs
+	for i := 1; i <= 3; i++ {
+		runs[i].Search.Probes[0].Load = 5 // and shows nothing
+	}
+	runs[1].Search.Probes[0].Kind = result.LoadConcurrency
+	runs[2].Status = result.RunVoid
+	runs[3].Search.Probes[0].Void, runs[3].Search.Capacity = "lag", new(400.0)
 	out := string(written(t, "markdown", doc, reports.Options{}))
 	if want := "`base` tried no load between 2.00 and 16.0 req/s, the widest such range below a capacity"; !strings.Contains(out, want) {
+		t.Errorf("%q is missing in\n%s", want, out)
+	}
+	for k := range runs {
+		runs[k].Search.Probes[1].Load, runs[k].Search.Capacity = 4, new(64.0)
+	}
+	out = string(written(t, "markdown", doc, reports.Options{}))
+	if want := "`base` tried no load between 4.00 and 64.0 req/s"; !strings.Contains(out, want) {
 		t.Errorf("%q is missing in\n%s", want, out)
 	}
 }

@@ -239,3 +239,36 @@ func TestPowerOfCapacities(t *testing.T) {
 		}
 	}
 }
+
+// TestServersThatRunAlready: a gate that compares one decides no change, so the plan has no power of it, and counts no
+// launches where nothing is launched.
+func TestServersThatRunAlready(t *testing.T) {
+	for name, tt := range map[string]struct {
+		attached []bool // base, head
+		decides  bool
+		cost     string
+	}{
+		"neither": {[]bool{false, false}, true, "8 launches, 8 runs"},
+		"head":    {[]bool{false, true}, false, "launches, 8 runs"},
+		"base":    {[]bool{true, false}, false, "launches, 8 runs"},
+		"both":    {[]bool{true, true}, false, "  8 runs, about"},
+	} {
+		cfg := configOf(4, 2)
+		for i, attached := range tt.attached {
+			if attached {
+				cfg.Servers[i].Spec.Executable, cfg.Servers[i].Spec.URL = nil, fmt.Sprintf("http://127.0.0.1:%d", 8000+i)
+			}
+		}
+		p := build(t, cfg, plan.Options{})
+		var brief bytes.Buffer
+		if err := p.WriteBrief(&brief); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(p.Gates[0].Power) > 0; got != tt.decides || strings.Contains(brief.String(), "no change is decided") == tt.decides {
+			t.Errorf("%s: power %v, plan\n%s", name, got, brief.String())
+		}
+		if !strings.Contains(brief.String(), tt.cost) {
+			t.Errorf("%s: the plan has no %q:\n%s", name, tt.cost, brief.String())
+		}
+	}
+}
