@@ -76,9 +76,9 @@ func (w *Writer) pass(p []byte, final bool) error {
 
 func (w *Writer) masked(p []byte, final bool) []byte {
 	final = final || w.lines && bytes.HasSuffix(p, []byte("\n"))
-	buf := append(w.pending, p...)
+	w.pending = append(w.pending, p...)
+	buf := w.pending
 	if !final && len(buf) < w.enough {
-		w.pending = buf
 		return nil
 	}
 	var out []byte
