@@ -17,6 +17,12 @@ variable "requests" {
   default     = 24
 }
 
+variable "output_len" {
+  type        = number
+  description = "Tokens of each answer."
+  default     = 16
+}
+
 variable "lag" {
   type        = string
   description = "Latest that the client may send, at p99."
@@ -31,7 +37,7 @@ variable "repeats" {
 
 dataset "random" "short" {
   input_len  = 64
-  output_len = 16
+  output_len = var.output_len
 }
 
 benchmark "serving" {
