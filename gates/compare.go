@@ -394,11 +394,11 @@ func (c Comparison) farther(repeat int) string {
 				at = value(p)
 			}
 		}
-		median := quantile(slices.Sorted(slices.Values(all)), 0.5)
+		middle := median(all)
 		if c.Metric.Scale == metric.Log {
-			return math.Abs(math.Log(at / median))
+			return math.Abs(math.Log(at / middle))
 		}
-		return math.Abs(at - median)
+		return math.Abs(at - middle)
 	}
 	if distance(func(p Pair) float64 { return p.Base }) > distance(func(p Pair) float64 { return p.Head }) {
 		return "base"
@@ -413,12 +413,12 @@ func outliers(d []float64) []int {
 	if len(d) < 5 {
 		return nil
 	}
-	median := quantile(slices.Sorted(slices.Values(d)), 0.5)
+	middle := median(d)
 	deviations := make([]float64, len(d))
 	for i, v := range d {
-		deviations[i] = math.Abs(v - median)
+		deviations[i] = math.Abs(v - middle)
 	}
-	limit := 3.5 * 1.4826 * quantile(slices.Sorted(slices.Values(deviations)), 0.5)
+	limit := 3.5 * 1.4826 * median(deviations)
 	var far []int
 	for i, v := range deviations {
 		if limit > 0 && v > limit {

@@ -1,6 +1,12 @@
 package gates
 
-import "math"
+import (
+	"math"
+	"slices"
+)
+
+// median returns the median of values in any order.
+func median(values []float64) float64 { return quantile(slices.Sorted(slices.Values(values)), 0.5) }
 
 // quantile returns the q-quantile of sorted values by linear interpolation between order
 // statistics: numpy's default, Hyndman and Fan's type 7 (Am. Statist. 50, 1996), bit for bit with

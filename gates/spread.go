@@ -1,10 +1,6 @@
 package gates
 
-import (
-	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "gonum.org/v1/gonum/stat/distuv"
 
 // SpreadLevel is the probability up to which a difference of the spreads of two sides is reported, over all comparisons of a
 // session that pass.
@@ -38,10 +34,9 @@ func SpreadTest(base, head []float64) (ratio, p float64, ok bool) {
 	return ratio, p, true
 }
 
-// squaresBeyond returns by how much the square of each value of the head about their median is more than that of the base's.
+// squaresBeyond returns, per pair, the squared distance of the head from its median, minus the base's from its own.
 func squaresBeyond(base, head []float64) []float64 {
-	middle := func(x []float64) float64 { return quantile(slices.Sorted(slices.Values(x)), 0.5) }
-	b, h := middle(base), middle(head)
+	b, h := median(base), median(head)
 	out := make([]float64, len(base))
 	for i := range out {
 		out[i] = (head[i]-h)*(head[i]-h) - (base[i]-b)*(base[i]-b)

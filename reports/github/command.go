@@ -254,10 +254,11 @@ func (r *Responder) noteAccepted(ctx context.Context, pr PullRequest, runs map[s
 	viewer, _ := r.API.Viewer(ctx) // with "", any bot's comment may be ours
 	line := r.Mask.of("> ✅ **" + escape.Inline(byWhom, 100) + "** for " + escape.Code(note.Short(pr.HeadSHA), 0) + ": " +
 		escape.Inline(reason, 500) + "\n")
+	ids := slices.Collect(maps.Values(runs))
 	for _, c := range list {
 		m, ok := note.ParseMarker(c.Body)
 		// Of any attempt: jobs of several attempts share a comment.
-		ours := ok && m.SHA == pr.HeadSHA && slices.Contains(slices.Collect(maps.Values(runs)), m.Run.ID)
+		ours := ok && m.SHA == pr.HeadSHA && slices.Contains(ids, m.Run.ID)
 		if !ours || !wroteAs(viewer, c.Author, c.Bot) || strings.Contains(c.Body, line) {
 			continue
 		}

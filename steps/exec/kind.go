@@ -15,9 +15,6 @@ const Name = "exec"
 // DefaultTimeout is the timeout of a command that sets none.
 const DefaultTimeout = 10 * time.Minute
 
-// OutputVar names the environment variable that holds the path of the output file.
-const OutputVar = "PIPELINE_OUTPUT"
-
 // Kind describes step "exec" blocks.
 func Kind() steps.Kind {
 	return steps.Kind{

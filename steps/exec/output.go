@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/servegate/pipeline/steps"
 )
 
 const (
@@ -50,7 +52,7 @@ func parseOutputs(r io.Reader, declared []string) (map[string]string, error) {
 	for _, name := range declared {
 		if _, ok := outputs[name]; !ok {
 			return nil, fmt.Errorf("the command did not write the output %q; it must write a line %s=VALUE to the file named by %s",
-				name, name, OutputVar)
+				name, name, steps.OutputVar)
 		}
 	}
 	return outputs, nil

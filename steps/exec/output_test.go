@@ -17,7 +17,7 @@ import (
 type writer struct{ text string }
 
 func (w writer) Spawn(_ context.Context, c steps.Command) (steps.Child, error) {
-	file, _ := steps.Getenv(c.Env, exec.OutputVar)
+	file, _ := steps.Getenv(c.Env, steps.OutputVar)
 	return ended{}, os.WriteFile(file, []byte(w.text), 0o600)
 }
 

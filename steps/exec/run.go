@@ -37,12 +37,12 @@ func (a Action) Run(ctx context.Context, env steps.ActionEnv, obj steps.Object) 
 	if err != nil {
 		return nil, err
 	}
-	file, err := outputFile(env.Temp)
+	file, err := steps.CreateOutputFile(env.Temp)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrOutputFile, err)
 	}
 	defer func() { _ = os.Remove(file) }() // in a temporary folder; a failure does no harm
-	cmd.Env = append(cmd.Env, steps.EnvVar{Name: OutputVar, Value: file})
+	cmd.Env = append(cmd.Env, steps.EnvVar{Name: steps.OutputVar, Value: file})
 
 	limit := obj.Duration("timeout")
 	if limit <= 0 {
@@ -83,15 +83,6 @@ func command(env steps.ActionEnv, obj steps.Object) (steps.Command, error) {
 		log = io.Discard
 	}
 	return steps.Command{Argv: argv, Env: vars, Dir: dir, Stdout: log, Stderr: log}, nil
-}
-
-// outputFile creates the empty file that the command writes its outputs to.
-func outputFile(folder string) (string, error) {
-	f, err := os.CreateTemp(folder, "pipeline-output-*")
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrOutputFile, err)
-	}
-	return f.Name(), f.Close()
 }
 
 func readOutputs(file string, declared []string) (map[string]string, error) {

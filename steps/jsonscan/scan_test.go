@@ -73,7 +73,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// FuzzNumber holds that a count is what encoding/json reads, if that is a whole number below 10¹⁵, and nothing else.
+// FuzzNumber compares counts with the numbers that encoding/json reads. Only whole numbers from 0 to below 10¹⁵ are counts.
 func FuzzNumber(f *testing.F) {
 	for _, text := range []string{
 		"0", "12", "12.0", "12.50", "-0", "-0.0", "-3", "1e3", "1E+3", "1.25e2", "125e-2", "1200e-2", "1e15", "999999999999999",

@@ -58,7 +58,8 @@ func TestScanChunk(t *testing.T) {
 		{"numbers with an exponent", `{"usage":{"completion_tokens":1.2e1,"prompt_tokens":8E0}}`,
 			with(func(c *chunk) { c.prompt, c.completion = 8, 12 })},
 		{"counts of details",
-			`{"usage":{"prompt_tokens":8,"completion_tokens":4,"prompt_tokens_details":{"completion_tokens":9,"prompt_tokens":9,"cached_tokens":3}}}`,
+			`{"usage":{"prompt_tokens":8,"completion_tokens":4,` +
+				`"prompt_tokens_details":{"completion_tokens":9,"prompt_tokens":9,"cached_tokens":3}}}`,
 			chunk{prompt: 8, completion: 4, cached: 3}},
 		{"odd numbers", `{"usage":{"completion_tokens":1.5,"prompt_tokens":-3}}`, none},
 	}

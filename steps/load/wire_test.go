@@ -98,7 +98,8 @@ func TestAdditionsOfHTTP(t *testing.T) {
 	}
 }
 
-// TestContentEncodings: an answer that is compressed although that was not asked for is no answer, and does not reach a message.
+// TestContentEncodings: the client asks for no compression. It rejects compressed answers and names their encoding, without
+// their bytes.
 func TestContentEncodings(t *testing.T) {
 	for _, encoding := range []string{"gzip", "deflate", "br", "zstd", "gzip, br"} {
 		for _, endpoint := range []string{"completions", "embeddings"} {

@@ -60,7 +60,8 @@ func TestNotInArguments(t *testing.T) {
 	}
 	for _, prose := range []string{
 		"Basic comparison of chunk sizes", "Token throughput of the change", "Token throughput", "Digest comparison", "Key: the sides differ",
-		"Auth: the new scheme", "password: aB3x9", "Compare side=base with side=head", "latency: main against v0.11.0", `{"method": "ngram", "tokens": 4096}`,
+		"Auth: the new scheme", "password: aB3x9", "Compare side=base with side=head", "latency: main against v0.11.0",
+		`{"method": "ngram", "tokens": 4096}`,
 	} {
 		if got := secret.InArguments([]string{prose}); len(got) > 0 {
 			t.Errorf("%q: got %q", prose, got)

@@ -30,7 +30,8 @@ func schema() steps.Schema {
 	s.Attrs = append([]steps.Attr{
 		{Name: "up", Type: words, Required: true, Late: true,
 			Doc: "Command that starts the stack, as a list of words. It ends when everything is applied; then the url is looked at until it is " +
-				"ready. It gets " + IDVar + ", an ID of this launch for names of its objects, and writes lines NAME=VALUE to the file in " + OutputVar +
+				"ready. It gets " + IDVar + ", an ID of this launch for names of its objects, and writes lines NAME=VALUE to the file in " +
+				steps.OutputVar +
 				": url, and what else identifies the launch, such as version or digest. A local process that stays must have a session " +
 				"of its own (setsid)."},
 		{Name: "down", Type: words, Required: true, Late: true,

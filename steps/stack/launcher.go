@@ -130,19 +130,16 @@ func (r *running) run(ctx context.Context, c steps.Command, limit time.Duration)
 }
 
 func (r *running) up(ctx context.Context, argv []string) error {
-	f, err := os.CreateTemp("", "pipeline-stack-*")
+	file, err := steps.CreateOutputFile("")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // in a temporary folder
-	if err := f.Close(); err != nil {
-		return err
-	}
-	c := r.command(argv, r.log, steps.EnvVar{Name: OutputVar, Value: f.Name()})
+	defer func() { _ = os.Remove(file) }() // in a temporary folder
+	c := r.command(argv, r.log, steps.EnvVar{Name: steps.OutputVar, Value: file})
 	if err := r.run(ctx, c, r.spec.Ready.WithDefaults().Timeout); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(f.Name())
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
@@ -173,7 +170,7 @@ func readOutputs(text []byte) (map[string]string, error) {
 		out[name] = value
 	}
 	if !outputURL.MatchString(out["url"]) {
-		return nil, fmt.Errorf("it must write url=http://HOST:PORT to the file in %s; its url is %q", OutputVar, out["url"])
+		return nil, fmt.Errorf("it must write url=http://HOST:PORT to the file in %s; its url is %q", steps.OutputVar, out["url"])
 	}
 	return out, nil
 }

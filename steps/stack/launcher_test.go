@@ -84,7 +84,7 @@ func TestLogsBeforeDown(t *testing.T) {
 				var down time.Duration
 				spawner := tool{
 					"up": func(_ context.Context, c steps.Command) error {
-						output, _ := steps.Getenv(c.Env, stack.OutputVar)
+						output, _ := steps.Getenv(c.Env, steps.OutputVar)
 						return cmp.Or(tt.up, os.WriteFile(output, []byte("url=http://h:8000\n"), 0o600))
 					},
 					"logs": tt.logs,

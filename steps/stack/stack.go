@@ -19,13 +19,8 @@ import (
 // Name of the kind.
 const Name = "stack"
 
-// The variables that commands get.
-const (
-	// IDVar holds the ID of the launch: lower-case letters, digits and a dash.
-	IDVar = "PIPELINE_STACK"
-	// OutputVar holds the path of the file that up writes its outputs to.
-	OutputVar = "PIPELINE_OUTPUT"
-)
+// IDVar names the environment variable of commands with the ID of the launch: lower-case letters, digits and a dash.
+const IDVar = "PIPELINE_STACK"
 
 // server adds the command of the start to what every server of the OpenAI interface has.
 type server struct{ steps.Engine }

@@ -362,7 +362,7 @@ func (l *lexer) computed(quoted bool) error {
 	end, depth := 0, 0
 	if l.has("((") {
 		end = slices.IndexFunc(l.rest, func(r rune) bool {
-			depth += map[rune]int{'(': 1, ')': -1}[r]
+			depth += nesting(r)
 			return depth == 0
 		}) + 1
 	} else {
@@ -372,7 +372,7 @@ func (l *lexer) computed(quoted bool) error {
 		}
 		for end == 0 && len(inner.rest) > 0 {
 			r := inner.rest[0]
-			depth += map[rune]int{'(': 1, ')': -1}[r]
+			depth += nesting(r)
 			if err := inner.step(); err != nil {
 				return err
 			}
@@ -388,6 +388,17 @@ func (l *lexer) computed(quoted bool) error {
 	l.variable(part{name: "$" + string(l.rest[:end]), quoted: quoted})
 	l.skip(end)
 	return nil
+}
+
+// nesting returns by how much a character changes the depth of parentheses.
+func nesting(r rune) int {
+	switch r {
+	case '(':
+		return 1
+	case ')':
+		return -1
+	}
+	return 0
 }
 
 // backquoted reads a command in backquotes.

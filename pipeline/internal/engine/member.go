@@ -195,12 +195,13 @@ func (f *refusals) final(spec steps.ServerSpec, state string, err error, now tim
 	return f.n >= patientLooks && (spec.URL != "" || !f.since.IsZero() && now.Sub(f.since) >= startPatience)
 }
 
-// refusal returns the error of a member that refused to answer. It is this machine's fault if it cannot speak with the server.
-func refusal(m *member, target string, err error) error {
-	if of, _ := errors.AsType[*steps.RefusedError](err); of.Ours {
-		return &machineError{fmt.Errorf("%s: %w", m.label(target), err)}
+// blame returns the error of a member that did not become ready. It is this machine's fault if the last poll shows that it
+// cannot speak with the server, and otherwise the member's.
+func blame(m *member, target string, poll, theirs error) error {
+	if of, ok := errors.AsType[*steps.RefusedError](poll); ok && of.Ours {
+		return &machineError{fmt.Errorf("%s: %w", m.label(target), poll)}
 	}
-	return &memberError{m, fmt.Errorf("%w: %w", errRefused, err)}
+	return &memberError{m, theirs}
 }
 
 // silence returns the time after which a member that is not ready has its last answer shown. It is short for a server that
@@ -256,15 +257,13 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 			r.show(s, m, fmt.Sprintf("not ready after %s: %v", waited.Round(time.Second), cmp.Or(why, errNoAnswer)))
 		}
 		if refused.final(m.Spec, now, err, s.lane.Clock.Now()) {
-			return refusal(m, s.Target, err)
+			return blame(m, s.Target, err, fmt.Errorf("%w: %w", errRefused, err))
 		}
 		if steps.Sleep(ctx, pollPause(m.Spec, waited)) != nil {
 			cause := context.Cause(ctx)
 			if errors.Is(cause, errNotReady) {
-				if of, ok := errors.AsType[*steps.RefusedError](why); ok && of.Ours {
-					return refusal(m, s.Target, why)
-				}
-				return &memberError{m, fmt.Errorf("%w (%s; last state %q: %w)", errNotReady, ready.Timeout, state, cmp.Or(why, errNoAnswer))}
+				return blame(m, s.Target, why,
+					fmt.Errorf("%w (%s; last state %q: %w)", errNotReady, ready.Timeout, state, cmp.Or(why, errNoAnswer)))
 			}
 			return cause
 		}

@@ -20,13 +20,13 @@ type Writer struct {
 
 	mu      sync.Mutex
 	pending []byte
-	// enough is how much must be pending before it is read again.
+	// enough is the number of pending bytes from which they are scanned again.
 	enough int
 	state  masker
 }
 
-// Reading what is pending again for each byte of a stream would take the square of its length. So a long piece waits until
-// it has grown by a quarter.
+// Scanning the pending bytes again for each byte of a stream would take quadratic time. So from longPending bytes on they are
+// scanned when they have grown by a quarter.
 const (
 	longPending = 1 << 10
 	grown       = 4
@@ -91,7 +91,7 @@ func (w *Writer) masked(p []byte, final bool) []byte {
 			break
 		}
 	}
-	w.pending, w.enough = slices.Clone(buf), 0
+	w.pending, w.enough = slices.Clone(buf), 0 // out may share the memory of buf
 	if len(buf) >= longPending {
 		w.enough = len(buf) + len(buf)/grown
 	}

@@ -238,8 +238,8 @@ func (p *profiling) start(ctx context.Context, l plan.Launch, s *side, servers [
 	return stops
 }
 
-// stop ends the profiles of all servers, and fetches files from elsewhere. It does neither once the run is interrupted: the
-// servers end, and a profiler may take minutes to write what nobody waits for.
+// stop ends the profiles of all servers, and fetches files from elsewhere. It gives up if the run is interrupted: a profiler
+// may take minutes to write its files.
 func (p *profiling) stop(ctx context.Context, s *side, servers []engine.Attended, stops []stopping) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.spec.Timeout, fmt.Errorf("%s have passed (timeout)", p.spec.Timeout))
 	defer cancel()

@@ -7,20 +7,14 @@ import (
 	"strings"
 
 	"github.com/servegate/pipeline/internal/lazyregexp"
+	"github.com/servegate/pipeline/steps"
 )
 
 // ProgramFolder begins the path of the folder that a program makes for what it writes. 16 hexadecimal digits follow. The
 // program removes its folder itself, but not if it is killed.
 const ProgramFolder = "/tmp/pipeline-offline-"
 
-var (
-	programFolder = lazyregexp.New(`^/tmp/pipeline-offline-[0-9a-f]{16}`)
-	// outputFile matches the file that a command writes its outputs to, which may be keys.
-	outputFile = lazyregexp.New(`^/.*/pipeline-(output|stack)-[0-9]+$`)
-)
-
-// outputVar names the environment variable with the path of that file.
-const outputVar = "PIPELINE_OUTPUT"
+var programFolder = lazyregexp.New(`^/tmp/pipeline-offline-[0-9a-f]{16}`)
 
 // Orphan is a process that an instance of this program started and left behind.
 type Orphan struct {
@@ -30,7 +24,7 @@ type Orphan struct {
 	Argv      []string
 	// Owner is the instance that started it, as returned by [Owner].
 	Owner string
-	// output is the file for the outputs of its command, "" if it has none.
+	// output is the value of steps.OutputVar in its environment.
 	output string
 }
 
@@ -42,8 +36,10 @@ func (o Orphan) Command() string { return strings.TrimRight(strings.Join(o.Argv,
 func removeFiles(killed []Orphan) error {
 	var errs []error
 	for _, o := range killed {
-		if err := os.Remove(o.output); o.output != "" && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
+		if steps.IsOutputFile(o.output) {
+			if err := os.Remove(o.output); !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
 		}
 		for _, word := range o.Argv {
 			if folder := programFolder.FindString(word); folder != "" {

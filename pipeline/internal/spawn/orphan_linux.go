@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/servegate/pipeline/steps"
 	"golang.org/x/sys/unix"
 )
 
@@ -50,9 +51,7 @@ func (all processes) orphans(known map[int]string) []Orphan {
 		if strings.Join(argv, "") == "" {
 			argv = []string{all[pid].name}
 		}
-		out = append(out, Orphan{
-			PID: pid, StartTime: all[pid].start, Argv: argv, Owner: owner, output: outputFile.FindString(environOf(pid, outputVar)),
-		})
+		out = append(out, Orphan{PID: pid, StartTime: all[pid].start, Argv: argv, Owner: owner, output: environOf(pid, steps.OutputVar)})
 	}
 	slices.SortFunc(out, func(a, b Orphan) int { return cmp.Compare(a.PID, b.PID) })
 	return out
