@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/servegate/pipeline/reports/github"
 	"github.com/servegate/pipeline/reports/github/githubtest"
@@ -190,6 +191,26 @@ func TestReadEvent(t *testing.T) {
 	}
 	if _, err := github.ReadEvent(func(string) string { return "" }); err == nil {
 		t.Error("an empty environment is an event")
+	}
+}
+
+// TestReadComment: a command is known with its author and the time of the comment, after which no result is accepted.
+func TestReadComment(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "event.json")
+	payload := `{"action":"created","issue":{"number":7,"pull_request":{}},"comment":{"id":5,"created_at":"2026-11-28T12:00:00Z",` +
+		`"body":"/pipeline run","user":{"login":"wim"}}}`
+	if err := os.WriteFile(file, []byte(payload), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"GITHUB_EVENT_NAME": "issue_comment", "GITHUB_EVENT_PATH": file, "GITHUB_REPOSITORY": "o/r", "GITHUB_SHA": sha}
+	e, err := github.ReadEvent(func(k string) string { return env[k] })
+	if err != nil || e.Comment == nil {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	want := github.EventComment{Action: "created", ID: 5, Author: "wim", Body: "/pipeline run",
+		Created: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
+	if *e.Comment != want {
+		t.Errorf("%+v, want %+v", *e.Comment, want)
 	}
 }
 
