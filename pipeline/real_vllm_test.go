@@ -142,7 +142,7 @@ func ungated(t *testing.T, name string) string {
 		t.Fatalf("examples/%s has no baseline", name)
 	}
 	// Nothing is compared, so that a client that a busy machine delays voids nothing.
-	before = lagLimit.ReplaceAllString(before, `lag_p99 = "30s"`)
+	before = lagLimit.ReplaceAllString(before, "lag_p99 = \"30s\"\n    rate_share = \"1%\"")
 	file := filepath.Join(t.TempDir(), name+".pipeline.hcl")
 	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
 		t.Fatal(err)

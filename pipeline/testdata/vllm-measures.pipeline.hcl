@@ -50,7 +50,10 @@ benchmark "counted" {
     requests        = 100
   }
   warmup { requests = 4 }
-  limits { lag_p99 = "1s" }
+  limits {
+    lag_p99    = "5s"
+    rate_share = "1%"
+  }
   repeat { max = 1 }
 }
 

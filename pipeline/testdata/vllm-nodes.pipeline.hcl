@@ -41,6 +41,10 @@ benchmark "b" {
     max_concurrency = 2
     requests        = 10
   }
+  limits {
+    lag_p99    = "5s"
+    rate_share = "1%"
+  }
   repeat {
     min = 1
     max = 1

@@ -133,7 +133,8 @@ func limitsSchema() steps.Schema {
 			"Largest p99 of the lag of sends behind the plan; 10 ms, or lag_share of the mean gap if that is more."),
 		limit("lag_share", steps.UnitPercent, "Share of the mean gap between sends that the lag may have; 10 % unless set."),
 		limit("burst_lag", steps.UnitDuration, "Largest lag where all requests are sent at once; 250 ms unless set."),
-		limit("rate_share", steps.UnitPercent, "Least share of the planned rate that must be reached; 98 % unless set."),
+		limit("rate_share", steps.UnitPercent, "Least share of the planned rate that must be reached, and of the run in which the client must "+
+			"not stand still; 98 % unless set."),
 		limit("clock_step", steps.UnitDuration, "Largest step of the machine's clock during a run; 10 ms unless set."),
 		limit("coalesced_share", steps.UnitPercent, "Largest share of stream events that the client read together with an earlier one; no "+
 			"limit unless set, because servers send several tokens at once, too."),
