@@ -27,10 +27,15 @@ type Record struct {
 	Secrets []string `json:"secrets,omitempty"`
 }
 
-// Journal keeps records as files in a folder of the user.
+// Journal keeps records as files in a folder of the user. The file for what up of a launch writes is beside its record, so
+// that it goes with it even if the program is killed: outputs may be keys.
 type Journal struct{ Dir string }
 
-const suffix = ".json"
+// The ends of the names of a launch's files.
+const (
+	suffix        = ".json"
+	outputsSuffix = ".outputs"
+)
 
 // Add stores a record. It is on disk when Add returns.
 func (j Journal) Add(r Record) error {
@@ -39,7 +44,7 @@ func (j Journal) Add(r Record) error {
 		err = os.MkdirAll(j.Dir, 0o700)
 	}
 	if err == nil {
-		err = renameio.WriteFile(j.path(r.ID), text, 0o600)
+		err = renameio.WriteFile(filepath.Join(j.Dir, r.ID+suffix), text, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("record a stack before its start: %w", err)
@@ -47,15 +52,21 @@ func (j Journal) Add(r Record) error {
 	return nil
 }
 
-// Remove deletes a record.
+// createOutputs creates an empty file for the outputs of a launch with a record, and returns its path.
+func (j Journal) createOutputs(id string) (string, error) {
+	path := filepath.Join(j.Dir, id+outputsSuffix)
+	return path, os.WriteFile(path, nil, 0o600)
+}
+
+// Remove deletes a record with the file for its outputs.
 func (j Journal) Remove(id string) error {
-	if err := os.Remove(j.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, suffix := range []string{outputsSuffix, suffix} {
+		if err := os.Remove(filepath.Join(j.Dir, id+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }
-
-func (j Journal) path(id string) string { return filepath.Join(j.Dir, id+suffix) }
 
 // Records returns the records, oldest name first.
 func (j Journal) Records() ([]Record, error) {

@@ -130,11 +130,11 @@ func (r *running) run(ctx context.Context, c steps.Command, limit time.Duration)
 }
 
 func (r *running) up(ctx context.Context, argv []string) error {
-	file, err := steps.CreateOutputFile("")
+	file, err := r.opt.Journal.createOutputs(r.id)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(file) }() // in a temporary folder
+	defer func() { _ = os.Remove(file) }() // if that fails, it goes with the record
 	c := r.command(argv, r.log, steps.EnvVar{Name: steps.OutputVar, Value: file})
 	if err := r.run(ctx, c, r.spec.Ready.WithDefaults().Timeout); err != nil {
 		return err

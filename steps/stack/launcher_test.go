@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -151,5 +152,34 @@ func TestSecretsOfDown(t *testing.T) {
 		if cluster != "c1" || token != value || strings.Contains(log.String(), "lacks TOKEN") != told {
 			t.Errorf("down got %v; log %q", got, &log)
 		}
+	}
+}
+
+// TestCleanTakesOutputs: the outputs of a launch, which may be keys, go with its record if the program was killed during up.
+func TestCleanTakesOutputs(t *testing.T) {
+	journal := stack.Journal{Dir: t.TempDir()}
+	var left []os.DirEntry
+	spawner := tool{"down": func(context.Context, steps.Command) error { return nil }}
+	spawner["up"] = func(_ context.Context, c steps.Command) error {
+		file, _ := steps.Getenv(c.Env, steps.OutputVar)
+		if err := os.WriteFile(file, []byte("token=hunter2hunter2\n"), 0o600); err != nil {
+			return err
+		}
+		// As after a kill -9 at this moment.
+		_, err := journal.Clean(t.Context(), spawner, io.Discard, os.Getenv, func(stack.Record) bool { return true })
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", file, err)
+		}
+		left, err = os.ReadDir(journal.Dir)
+		return err
+	}
+	spec := steps.ServerSpec{Stack: &steps.StackSpec{Up: []string{"up"}, Down: []string{"down"}}}
+	_, err := stack.NewLauncher(spec, stack.Options{Spawner: spawner, Journal: journal}).Start(t.Context(), steps.Process{Argv: spec.Stack.Up},
+		io.Discard)
+	if !errors.Is(err, os.ErrNotExist) || len(left) > 0 {
+		t.Errorf("%v; left: %v", err, left)
 	}
 }
