@@ -167,6 +167,7 @@ func (w *actRepo) run(t *testing.T, hub *githubtest.Server, event, workflow stri
 		event, "-W", file, "-e", filepath.Join(top, "event.json"),
 		"-P", "ubuntu-latest=-self-hosted", "-P", "self-hosted=-self-hosted", "-P", "linux=-self-hosted", "-P", "gpu=-self-hosted",
 		"-s", "GITHUB_TOKEN=" + githubtest.Token, "--env", "GITHUB_API_URL=" + hub.URL,
+		"--env", "TMPDIR=" + t.TempDir(), // without what killed programs left, which the cleanup of the action removes
 		"--local-repository", "servegate/pipeline@" + actRef + "=" + ours,
 	}, args...)...)
 	cmd.Dir = w.dir

@@ -19,6 +19,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/git"
+	"github.com/servegate/pipeline/pipeline/internal/scratch"
 	"github.com/servegate/pipeline/steps"
 	"github.com/servegate/pipeline/steps/exec"
 	"golang.org/x/sys/unix"
@@ -89,7 +90,7 @@ func (b *Builder) make(ctx context.Context, c Candidate) (map[string]string, err
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, errors.Join(err, remove(b.path(c)))
+		return nil, errors.Join(err, scratch.Remove(b.path(c)))
 	}
 	text, err := json.Marshal(made{outputs})
 	if err != nil {
@@ -102,7 +103,7 @@ func (b *Builder) make(ctx context.Context, c Candidate) (map[string]string, err
 // repository, even if the program is killed.
 func (b *Builder) checkout(ctx context.Context, c Candidate) error {
 	dir := b.path(c)
-	if err := errors.Join(remove(dir), os.MkdirAll(b.builds(), 0o700)); err != nil {
+	if err := errors.Join(scratch.Remove(dir), os.MkdirAll(b.builds(), 0o700)); err != nil {
 		return err
 	}
 	from, err := b.Repo.Line(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
@@ -130,7 +131,7 @@ func (b *Builder) run(ctx context.Context, c Candidate) (map[string]string, erro
 	if err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp("", "pipeline-build-")
+	temp, err := scratch.New(scratch.Build)
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -140,7 +141,7 @@ func (b *Builder) run(ctx context.Context, c Candidate) (map[string]string, erro
 		defer close(watched)
 		b.watchDisk(bounded, c, cancel)
 	}()
-	outputs, err := b.Action.Run(bounded, steps.ActionEnv{Spawner: b.Repo.Spawner, Log: log, Dir: b.path(c), Temp: temp}, b.Spec.Command)
+	outputs, err := b.Action.Run(bounded, steps.ActionEnv{Spawner: b.Repo.Spawner, Log: log, Dir: b.path(c), Temp: temp.Path}, b.Spec.Command)
 	cancel(nil)
 	<-watched
 	if err == nil {
@@ -148,8 +149,8 @@ func (b *Builder) run(ctx context.Context, c Candidate) (map[string]string, erro
 			err = tooLarge(b.Spec.Disk)
 		}
 	}
-	full := fullDisk(b.Folder, temp)
-	own := errors.Join(log.Close(), remove(temp))
+	full := fullDisk(b.Folder, temp.Path)
+	own := errors.Join(log.Close(), temp.Remove())
 	switch {
 	case err != nil && full != "":
 		return nil, fmt.Errorf("the disk of %s is full, so no commit can be built: %w", full, errors.Join(err, own))
@@ -279,25 +280,10 @@ func (b *Builder) evict(using ...Candidate) error {
 	slices.SortFunc(all, func(x, y build) int { return y.used.Compare(x.used) })
 	var errs []error
 	for _, old := range all[min(len(all), keptBuilds):] {
-		errs = append(errs, os.Remove(old.path+".json"), remove(old.path))
+		errs = append(errs, os.Remove(old.path+".json"), scratch.Remove(old.path))
 	}
 	return errors.Join(errs...)
 }
 
 // Clear removes all builds.
-func (b *Builder) Clear() error { return remove(b.builds()) }
-
-// remove removes a folder that may contain read-only folders, as module caches do.
-func remove(dir string) error {
-	err := os.RemoveAll(dir)
-	if err == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) //nolint:gosec // a folder that is about to go
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
-}
+func (b *Builder) Clear() error { return scratch.Remove(b.builds()) }

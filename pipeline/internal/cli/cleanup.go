@@ -17,10 +17,11 @@ func (a *app) cleanupCommand() *cobra.Command {
 		Use:   "cleanup",
 		Short: "Remove what killed runs have left behind",
 		Long: "Removes what runs of this program made and could not remove because they were killed: of runs whose program has\n" +
-			"ended on this machine, and of those whose deadline has passed. Processes that a killed program left are ended,\n" +
-			"unless --run-id or --expired ask for less: processes know neither. Jobs and steps of yours on a Slurm cluster are\n" +
-			"cancelled, unless --expired asks for less: their deadline is their time limit. A Kubernetes cluster removes by itself what\n" +
-			"a run has left there that was not heard of for five minutes; --kubernetes removes it at once.\n" +
+			"ended on this machine, and of those whose deadline has passed. Processes that a killed program left are ended, and\n" +
+			"its temporary folders removed, unless --run-id or --expired ask for less: they know neither. Jobs and steps of\n" +
+			"yours on a Slurm cluster are cancelled, unless --expired asks for less: their deadline is their time limit. A\n" +
+			"Kubernetes cluster removes by itself what a run has left there that was not heard of for five minutes;\n" +
+			"--kubernetes removes it at once.\n" +
 			"Images of the simulator that no run has wanted for two days go as well; they are built again when they are wanted.\n" +
 			"What a living run uses stays, and so do all other images and the volumes that a pipeline file names as caches.",
 		Args: cobra.NoArgs,

@@ -18,6 +18,7 @@ import (
 
 	"github.com/servegate/pipeline/pipeline/internal/convert"
 	"github.com/servegate/pipeline/pipeline/internal/event"
+	"github.com/servegate/pipeline/pipeline/internal/scratch"
 	"github.com/servegate/pipeline/pipeline/internal/spawn"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
@@ -59,11 +60,12 @@ func (d Driver) Run(ctx context.Context, opt Options) (result.Run, error) {
 	if opt.Program != nil {
 		return d.program(ctx, opt)
 	}
-	work, err := os.MkdirTemp("", "pipeline-driver-")
+	folder, err := scratch.New(scratch.Driver)
 	if err != nil {
 		return result.Run{}, fmt.Errorf("make a folder for the load generator: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(work) }() // a temporary folder
+	defer func() { _ = folder.Remove() }() // if that fails, the next run tries again
+	work := folder.Path
 	output := filepath.Join(work, opt.Driver.Output)
 	if err := os.MkdirAll(filepath.Dir(output), 0o700); err != nil {
 		return result.Run{}, fmt.Errorf("make a folder for the load generator: %w", err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/git"
+	"github.com/servegate/pipeline/pipeline/internal/scratch"
 	"github.com/servegate/pipeline/steps"
 )
 
@@ -33,7 +34,7 @@ const (
 type gitStore struct {
 	repo           git.Repo // the local one
 	remote, branch string
-	scratch        string // for index files, and for a repository if there is none
+	scratch        *scratch.Folder // for index files, and for a repository if there is none
 }
 
 func openGit(ctx context.Context, remote, branch string, opt Options) (_ Store, err error) {
@@ -41,7 +42,7 @@ func openGit(ctx context.Context, remote, branch string, opt Options) (_ Store, 
 		return nil, fmt.Errorf("history git:%s#%s: a name cannot begin with a dash", remote, branch)
 	}
 	g := &gitStore{remote: remote, branch: branch}
-	if g.scratch, err = os.MkdirTemp("", "pipeline-history-"); err != nil {
+	if g.scratch, err = scratch.New(scratch.History); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -49,7 +50,7 @@ func openGit(ctx context.Context, remote, branch string, opt Options) (_ Store, 
 			err = errors.Join(err, g.Close())
 		}
 	}()
-	g.repo = repo(opt.Spawner, cmp.Or(opt.Dir, "."), g.scratch)
+	g.repo = repo(opt.Spawner, cmp.Or(opt.Dir, "."), g.scratch.Path)
 	if _, err := g.repo.Run(ctx, "check-ref-format", "--branch", branch); err != nil {
 		return nil, fmt.Errorf("history: invalid branch name %q: %w", branch, err)
 	}
@@ -61,8 +62,8 @@ func openGit(ctx context.Context, remote, branch string, opt Options) (_ Store, 
 			return nil, err
 		}
 	}
-	g.repo.Dir = g.scratch
-	if _, err := g.repo.Run(ctx, "init", "--quiet", "--bare", g.scratch); err != nil {
+	g.repo.Dir = g.scratch.Path
+	if _, err := g.repo.Run(ctx, "init", "--quiet", "--bare", g.scratch.Path); err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -121,7 +122,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // blob stores the content and returns its name.
 func (g *gitStore) blob(ctx context.Context, content []byte) (string, error) {
-	file := filepath.Join(g.scratch, "record")
+	file := filepath.Join(g.scratch.Path, "record")
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		return "", err
 	}
@@ -215,12 +216,12 @@ func (g *gitStore) Read(ctx context.Context) ([]File, error) {
 }
 
 // Close removes the temporary files on this machine.
-func (g *gitStore) Close() error { return os.RemoveAll(g.scratch) }
+func (g *gitStore) Close() error { return g.scratch.Remove() }
 
 // repo returns a repository with a separate index and a fixed author.
-func repo(sp steps.Spawner, dir, scratch string) git.Repo {
+func repo(sp steps.Spawner, dir, temp string) git.Repo {
 	return git.Repo{Spawner: sp, Dir: dir, Env: []steps.EnvVar{
-		{Name: "GIT_INDEX_FILE", Value: filepath.Join(scratch, "index")},
+		{Name: "GIT_INDEX_FILE", Value: filepath.Join(temp, "index")},
 		{Name: "GIT_AUTHOR_NAME", Value: "pipeline"}, {Name: "GIT_AUTHOR_EMAIL", Value: "pipeline@localhost"},
 		{Name: "GIT_COMMITTER_NAME", Value: "pipeline"}, {Name: "GIT_COMMITTER_EMAIL", Value: "pipeline@localhost"},
 	}}

@@ -18,6 +18,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/judge"
 	"github.com/servegate/pipeline/pipeline/internal/place"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/pipeline/internal/scratch"
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports/result"
@@ -262,11 +263,11 @@ func (p *planted) restore(out *engine.Outcome, original *plan.Plan) *engine.Outc
 
 // inFolder calls do with a temporary folder for the files of processes.
 func inFolder(do func(folder func(name string) (string, error)) error) error {
-	dir, err := os.MkdirTemp("", "pipeline-virtual-")
+	dir, err := scratch.New(scratch.Rehearsal)
 	if err != nil {
-		return fmt.Errorf("make a temporary folder: %w: set TMPDIR to a folder that you may write to", err)
+		return err
 	}
-	return errors.Join(do(func(string) (string, error) { return os.MkdirTemp(dir, "") }), os.RemoveAll(dir))
+	return errors.Join(do(func(string) (string, error) { return os.MkdirTemp(dir.Path, "") }), dir.Remove())
 }
 
 // draw returns a number that depends only on its arguments.

@@ -3,8 +3,6 @@ package session
 import (
 	"errors"
 	"log/slog"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,14 +23,5 @@ func TestWarningsBecomeEvents(t *testing.T) {
 	want := lines{"warning: the log broke off, container=c1, error=gone"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestMissingTemporaryFolder: a TMPDIR that does not exist is named.
-func TestMissingTemporaryFolder(t *testing.T) {
-	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
-	err := inFolder(func(func(string) (string, error)) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "set TMPDIR to a folder") {
-		t.Errorf("%v", err)
 	}
 }
