@@ -1,9 +1,6 @@
-// Package cgroup reads the kernel's memory counters of control groups, version 2, or version 1 where the memory of a
-// machine is counted there.
 package cgroup
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,10 +8,6 @@ import (
 	"strconv"
 	"strings"
 )
-
-// System names the folders in which the kernel shows processes and control groups. Zero values mean /proc and
-// /sys/fs/cgroup.
-type System struct{ Proc, Groups string }
 
 // Memory holds a control group and the groups above it, with their counters at the time MemoryOf was called.
 type Memory struct {
@@ -47,20 +40,13 @@ type level struct {
 
 // MemoryOf finds the control group of a process. It returns nil without a group that counts memory.
 func (s System) MemoryOf(pid int) *Memory {
-	text, err := os.ReadFile(filepath.Join(cmp.Or(s.Proc, "/proc"), strconv.Itoa(pid), "cgroup"))
-	if err != nil {
-		return nil
-	}
-	root := filepath.Clean(cmp.Or(s.Groups, "/sys/fs/cgroup"))
-	for line := range strings.Lines(string(text)) {
-		number, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), ":")
-		controllers, name, _ := strings.Cut(rest, ":")
+	for _, g := range s.groupsOf(pid) {
 		var m *Memory
 		switch {
-		case number == "0" && controllers == "":
-			m = memory(root, name, version2)
-		case slices.Contains(strings.Split(controllers, ","), "memory"):
-			m = memory(filepath.Join(root, "memory"), name, version1)
+		case g.unified():
+			m = memory(g.root, g.name, version2)
+		case slices.Contains(g.controllers, "memory"):
+			m = memory(filepath.Join(g.root, "memory"), g.name, version1)
 		}
 		if m != nil {
 			return m

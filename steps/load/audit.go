@@ -1,10 +1,12 @@
 package load
 
 import (
+	"os"
 	"runtime/debug"
 	"slices"
 	"time"
 
+	"github.com/servegate/pipeline/steps/cgroup"
 	"github.com/servegate/pipeline/steps/load/internal/cpu"
 
 	"github.com/servegate/pipeline/steps/record"
@@ -15,11 +17,12 @@ import (
 type auditor struct {
 	begin time.Time
 	cpu   float64
+	quota *cgroup.CPU
 	gc    debug.GCStats
 }
 
-func startAudit() *auditor {
-	a := &auditor{begin: time.Now(), cpu: cpu.Seconds()}
+func startAudit(groups cgroup.System) *auditor {
+	a := &auditor{begin: time.Now(), cpu: cpu.Seconds(), quota: groups.CPUOf(os.Getpid())}
 	debug.ReadGCStats(&a.gc)
 	return a
 }
@@ -28,6 +31,7 @@ func startAudit() *auditor {
 func (a *auditor) fill(out *record.Audit) {
 	out.WallSeconds = time.Since(a.begin).Seconds()
 	out.CPUSeconds = cpu.Seconds() - a.cpu
+	out.Throttled = int64(min(a.quota.Throttled(time.Duration(out.CPUSeconds*1e9)), time.Since(a.begin)))
 	var after debug.GCStats
 	debug.ReadGCStats(&after)
 	out.GCPauseTotal = int64(after.PauseTotal - a.gc.PauseTotal)

@@ -73,6 +73,10 @@ func (l Limits) Void(a record.Audit) (cause Cause, reason string) {
 		return CauseClient, fmt.Sprintf("the client stood still for %v of %.3g s: it was stopped, or its machine was frozen or overloaded",
 			readable(still), a.WallSeconds)
 	}
+	if still := time.Duration(a.Throttled); still.Seconds() > (1-l.RateShare)*a.WallSeconds {
+		return CauseClient, fmt.Sprintf("the client was throttled for %v of %.3g s: the CPU quota of its control group was used up; raise "+
+			"the CPU limit of its container", readable(still), a.WallSeconds)
+	}
 	limit := l.BurstLag
 	if a.PlannedRate > 0 {
 		gap := 1e9 / a.PlannedRate

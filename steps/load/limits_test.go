@@ -31,6 +31,8 @@ func TestVoid(t *testing.T) {
 		{"no descriptors", Limits{}, record.Audit{Exhausted: 3}, "connections of 3 requests"},
 		{"a closed loop that was stopped", Limits{}, record.Audit{Stalled: 1200 * ms, WallSeconds: 5}, "stood still for 1.2s of 5 s"},
 		{"a short stop in a long run", Limits{}, record.Audit{Stalled: 300 * ms, WallSeconds: 60}, ""},
+		{"a closed loop that was throttled", Limits{}, record.Audit{Throttled: 120 * ms, WallSeconds: 5}, "throttled for 120ms of 5 s"},
+		{"a client that was hardly throttled", Limits{}, record.Audit{Throttled: 90 * ms, WallSeconds: 5}, ""},
 		{"burst", Limits{}, record.Audit{LagP99: 200 * ms}, ""},
 		{"stalled burst", Limits{}, record.Audit{LagP99: 300 * ms}, "late"},
 		{"closed loop", Limits{}, record.Audit{}, ""},

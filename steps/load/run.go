@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servegate/pipeline/steps/cgroup"
 	"github.com/servegate/pipeline/steps/dataset"
 	"github.com/servegate/pipeline/steps/record"
 	"github.com/servegate/pipeline/steps/timer"
@@ -214,7 +215,7 @@ func (r *runner) measure(ctx context.Context) record.Run {
 	plan := planOf(r.opt.Workload.Load, r.schedule, r.sessions)
 	driver := r.newDriver(ctx, plan)
 	runtime.GC() // collect the garbage of the preparation before the run
-	audit := startAudit()
+	audit := startAudit(cgroup.System{})
 	r.t0 = time.Now().Add(r.firstLead())
 	r.client.clock = newClock(r.t0)
 	unwatch := r.client.clock.watch()

@@ -193,6 +193,8 @@ type Audit struct {
 	Exhausted int `json:"exhausted,omitempty"`
 	// Stalled is the time in which the client stood still: it was stopped or frozen.
 	Stalled int64 `json:"stalled,omitempty"`
+	// Throttled is the time in which the client stood still because the quota of processor time of its control group was used up.
+	Throttled int64 `json:"throttled,omitempty"`
 	// ClockStep is the largest sampled change of wall clock minus monotonic clock during the run.
 	ClockStep int64 `json:"clock_step"`
 	// PeakConcurrency is exact, from a sweep over sends and ends.

@@ -153,8 +153,10 @@ func audit(a record.Audit) map[string]any {
 		"dials": float64(a.Dials), "redials": float64(a.Redials),
 		"cpu_s": a.CPUSeconds, "clock_step_s": sec(a.ClockStep), "peak_concurrency": float64(a.PeakConcurrency),
 	}
-	if a.Stalled > 0 {
-		out["stalled_s"] = sec(a.Stalled)
+	for name, still := range map[string]int64{"stalled_s": a.Stalled, "throttled_s": a.Throttled} {
+		if still > 0 {
+			out[name] = sec(still)
+		}
 	}
 	for name, n := range map[string]int{"closed": a.Closed, "exhausted": a.Exhausted} {
 		if n > 0 {
