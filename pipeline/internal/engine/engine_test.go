@@ -297,6 +297,11 @@ func TestFailurePolicy(t *testing.T) {
 			status: "complete", launches: "bhhbbh", base: "1 ok, 2 ok, 1001 ok", head: "1 void, 2 ok, 1001 ok",
 		},
 		{
+			name: "the client stands still until requests time out", repeats: 2,
+			behave: trouble(head, behaviour{runs: map[int]string{1: "stopped"}}, 1),
+			status: "complete", launches: "bhhbbh", base: "1 ok, 2 ok, 1001 ok", head: "1 void, 2 ok, 1001 ok",
+		},
+		{
 			name: "answers garbage in each of many repeats", repeats: 6, behave: trouble(head, behaviour{runs: map[int]string{1: "garbage"}}),
 			status: "complete", reason: "no request succeeded: 4 × garbage: status 400: no such key (redacted)", launches: "bhhbbhhb",
 			base: "1 ok, 2 ok, 3 ok, 4 ok", head: "1 failed, 2 failed, 3 failed, 4 failed",

@@ -365,6 +365,9 @@ func (w *world) respond(ctx context.Context, s *fakeServer, trouble string) (loa
 	case "exhausted": // the client got no connection
 		run.Requests.Edit(func(q *record.Request) { q.Failure = record.FailConnect })
 		run.Audit.Exhausted = run.Requests.Len()
+	case "stopped": // the client was, until its requests had timed out
+		run.Requests.Edit(func(q *record.Request) { q.Failure = record.FailTimeout })
+		run.Audit.Stalled, run.Audit.WallSeconds = int64(5*time.Second), 10
 	case "late":
 		run.Audit.LagP99 = int64(time.Second)
 	}

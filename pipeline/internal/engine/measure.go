@@ -19,15 +19,17 @@ import (
 
 // measure reduces the records of a run and sets its status. The checks apply in this order. The run failed if the
 // server failed. It is void if the load generator was lost. It failed if the load could not be executed. It is void if the
-// client could not connect requests. It failed if no request succeeded. It is void if the client was the limit. It is ok
-// otherwise, also with some failed requests.
+// client could not connect requests, or stood still until they timed out. It failed if no request succeeded. It is void if
+// the client was the limit. It is ok otherwise, also with some failed requests.
 func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, warmup record.List, cause, err error) result.Run {
 	out := reduce(run)
 	if w.Answers == nil && !r.o.Bare {
 		out.Requests = comparability.CollectRequests(run.Requests, warmup)
 	}
 	limit, void := limits(bm.Limits).Void(run.Audit)
-	if w.Answers != nil && run.Audit.Exhausted == 0 {
+	timeouts := out.Failures[string(record.FailTimeout)]
+	stopped := run.Audit.Stalled > 0 && timeouts > 0 && void != ""
+	if w.Answers != nil && run.Audit.Exhausted == 0 && !stopped {
 		limit, void = "", "" // answers do not depend on when requests were sent
 	}
 	lost, isLost := errors.AsType[*load.LostError](err)
@@ -39,7 +41,7 @@ func (r *runner) measure(bm plan.Benchmark, w steps.Workload, run record.Run, wa
 		return out
 	case err != nil:
 		out.Status, out.Reason = result.RunFailed, r.o.Redact.String(err.Error())
-	case out.Failed == out.Sent && run.Audit.Exhausted == 0:
+	case out.Failed == out.Sent && run.Audit.Exhausted == 0 && (!stopped || timeouts < out.Failed):
 		out.Status, out.Reason = result.RunFailed, "no request succeeded: "+classes(out.Failures)+r.words(run)
 	case void != "":
 		out.Status, out.Reason, out.VoidCause = result.RunVoid, void, result.VoidCause(limit)

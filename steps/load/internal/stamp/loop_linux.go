@@ -189,9 +189,9 @@ func (c *Conn) Exchange(ctx context.Context, deadline time.Time, request []byte,
 	select {
 	case err = <-c.end:
 	case <-ctx.Done():
-		err = c.abandon()
+		err = c.abandon(time.Time{})
 	case <-late:
-		err = c.abandon()
+		err = c.abandon(deadline)
 	}
 	return c.sent, err
 }
@@ -269,10 +269,14 @@ func (c *Conn) forget() {
 	c.rest, c.sink = nil, nil
 }
 
-// abandon ends an exchange from outside the loop, unless it has just ended by itself.
-func (c *Conn) abandon() error {
+// abandon ends an exchange from outside the loop, unless it has just ended by itself, or ended before a deadline and the loop has
+// not read it yet: this process may have been stopped meanwhile.
+func (c *Conn) abandon(deadline time.Time) error {
 	c.loop.mu.Lock()
 	defer c.loop.mu.Unlock()
+	if c.sink != nil && !deadline.IsZero() {
+		c.catchUp(deadline.UnixNano())
+	}
 	select {
 	case err := <-c.end:
 		return err
@@ -318,6 +322,26 @@ func (c *Conn) read() bool {
 		return false
 	}
 	return true
+}
+
+// catchUp reads what arrived before a time, by its stamps.
+func (c *Conn) catchUp(limit int64) {
+	l := c.loop
+	for {
+		n, stamp, errno := l.in.receive(c.fd, l.buf)
+		switch {
+		case errno != 0, n > 0 && (stamp == 0 || stamp > limit):
+			return
+		case n == 0:
+			c.finish(io.EOF)
+			return
+		}
+		c.drained = n < len(l.buf)
+		if !c.sink(l.buf[:n], stamp, c.drained) {
+			c.finish(nil)
+			return
+		}
+	}
 }
 
 func (c *Conn) finish(err error) {

@@ -216,6 +216,49 @@ func TestExchangesAreStopped(t *testing.T) {
 	}
 }
 
+// TestLoopStoppedUntilTheDeadline: a process that was stopped finds at its end an answer that came in time, and one that did not.
+func TestLoopStoppedUntilTheDeadline(t *testing.T) {
+	for name, tt := range map[string]struct {
+		say      string
+		early    bool // the deadline was before the answer
+		want     error
+		received string
+	}{
+		"in time":    {say: "answer.", received: "answer."},
+		"late":       {say: "answer.", early: true, want: os.ErrDeadlineExceeded},
+		"incomplete": {say: "answ", want: os.ErrDeadlineExceeded, received: "answ"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clients, servers := loopPairs(t, 1)
+			c := clients[0]
+			for stamped := false; !stamped; { // the kernel begins with it a moment later
+				if _, err := servers[0].Write([]byte("x")); err != nil {
+					t.Fatal(err)
+				}
+				prime := func(_ []byte, stamp int64, _ bool) bool { stamped = stamp != 0; return false }
+				if _, err := c.Exchange(t.Context(), soon(), nil, prime); err != nil {
+					t.Fatal(err)
+				}
+			}
+			deadline := time.Now()
+			if !tt.early {
+				deadline = soon()
+			}
+			var got bytes.Buffer
+			c.sink = until(&got, ".") // as in an exchange that the loop does not get to
+			if _, err := servers[0].Write([]byte(tt.say)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, -1); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.abandon(deadline); !errors.Is(err, tt.want) || got.String() != tt.received {
+				t.Errorf("error %v after %q", err, &got)
+			}
+		})
+	}
+}
+
 func TestLoopAllocatesNothingForAToken(t *testing.T) {
 	clients, servers := loopPairs(t, 1)
 	seen, ended, message := make(chan bool), make(chan bool), []byte("token")
