@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net"
 	"runtime"
 	"slices"
 	"sync"
@@ -77,8 +76,9 @@ type line interface {
 
 // pool holds idle connections, the last used first.
 type pool struct {
-	target target
-	tls    *tls.Config
+	target    target
+	tls       *tls.Config
+	addresses addresses
 
 	mu    sync.Mutex
 	idle  []*conn
@@ -174,7 +174,7 @@ func (p *pool) ended() {
 func (p *pool) dial(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	raw, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.target.addr)
+	raw, err := p.addresses.dial(ctx, p.target.addr)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
