@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/cgroup"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -110,8 +113,11 @@ func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell 
 	inner, stop := s.within(ctx, bm, late)
 	defer stop()
 	w.begin(inner)
-	begun := s.lane.Clock.Now()
+	begun, quota := s.lane.Clock.Now(), r.o.Groups.CPUOf(os.Getpid())
 	measured, err := r.o.Drive(inner, DriveOptions{Driver: cell.Workload.Driver, Values: values, Name: name, Log: log, Run: program})
+	if len(measured.Scores) == 0 && program == nil {
+		r.warnThrottled(s.Target, w.label(), quota, s.lane.Clock.Now().Sub(begun))
+	}
 	if len(measured.Scores) > 0 || program != nil { // other load generators report how long they measured
 		measured.Duration = s.lane.Clock.Now().Sub(begun).Seconds()
 	}
@@ -137,6 +143,19 @@ func (r *runner) driven(ctx context.Context, s *server, bm plan.Benchmark, cell 
 	}
 	out.run.Audit["driver_log"] = log.Path()
 	return out, closeLog()
+}
+
+// throttledShare is the share of the time of another load generator for which its control group may be stopped without a warning.
+const throttledShare = 0.02
+
+// warnThrottled warns, once per cell, of a load generator of others that ran out of CPU quota. Its run is not void: it may have been
+// stopped before it sent a request, and which of the times of the group's processes are its own is not known.
+func (r *runner) warnThrottled(target, label string, quota *cgroup.CPU, took time.Duration) {
+	stopped := quota.Throttled(math.MaxInt64)
+	if stopped.Seconds() > throttledShare*took.Seconds() && r.first(r.warned, target+" throttled "+label) {
+		r.warn(fmt.Sprintf("%s: processes of the load generator's control group were stopped for %s in all, since its CPU quota was used up: "+
+			"times that it measured can be too long; raise the CPU limit of its container", cellOf(target, label), short(stopped)))
+	}
 }
 
 // driverValues returns the variables of a driver that depend on the server and the run.

@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/servegate/pipeline/pipeline/internal/engine"
+	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/cgroup"
 )
 
 // drivenSession measures one cell of one target by another load generator.
@@ -100,6 +104,43 @@ func TestDrivenFails(t *testing.T) {
 					t.Errorf("the reason tells a secret: %s", run.Reason)
 				}
 			})
+		})
+	}
+}
+
+// A load generator whose CPU quota was used up measured its own stops, too, which is said.
+func TestDrivenThrottled(t *testing.T) {
+	for throttled, want := range map[string]int{"7000100": 0, "9000000": 1} { // microseconds, after 7 s
+		dir := t.TempDir()
+		groups := cgroup.System{Proc: filepath.Join(dir, "proc"), Groups: filepath.Join(dir, "cgroup")}
+		write := func(path, text string) {
+			path = filepath.Join(dir, path)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(fmt.Sprintf("proc/%d/cgroup", os.Getpid()), "0::/pod\n")
+		write("cgroup/pod/cpu.max", "20000 100000\n")
+		write("cgroup/pod/cpu.stat", "usage_usec 50\nthrottled_usec 7000000\n")
+		synctest.Test(t, func(t *testing.T) {
+			s := drivenSession(t, func(ctx context.Context, opt engine.DriveOptions) (result.Run, error) {
+				time.Sleep(time.Minute)
+				write("cgroup/pod/cpu.stat", "usage_usec 90\nthrottled_usec "+throttled+"\n")
+				return imported(ctx, opt)
+			})
+			s.o.Groups = groups
+			run, told := onlyRun(t, s.run(t, t.Context())), 0
+			for _, e := range s.events.events {
+				if e.Severity == event.Warning && strings.Contains(e.Text, "were stopped for 2.0 s in all, since its CPU quota was used up") {
+					told++
+				}
+			}
+			if run.Status != result.RunOK || told != want {
+				t.Errorf("throttled for %s µs: told %d times, want %d; the run is %s", throttled, told, want, run.Status)
+			}
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/store"
 	"github.com/servegate/pipeline/reports/result"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/cgroup"
 	"github.com/servegate/pipeline/steps/load"
 	"github.com/servegate/pipeline/steps/probe"
 )
@@ -54,6 +55,8 @@ type Options struct {
 	// Drive executes one run with another load generator; nil means that no plan needs one. The run names its files in
 	// the run directory. An error states why there is no result.
 	Drive func(context.Context, DriveOptions) (result.Run, error)
+	// Groups names the folders of control groups, for the quota of other load generators; the zero value is the system's.
+	Groups cgroup.System
 	// InTurn awaits the members of a wave one after the other. In a model they become ready at the same moment, and the order
 	// of their events is fixed then.
 	InTurn bool
