@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/servegate/pipeline/steps/dataset"
+	"github.com/servegate/pipeline/steps/load/internal/stamp"
 	"github.com/servegate/pipeline/steps/record"
 )
 
@@ -81,13 +84,32 @@ func TestExhausted(t *testing.T) {
 		errors.New("status 500: socket: too many open files"): false,
 	} {
 		err := fmt.Errorf("connect: %w", of)
-		r, a := &runner{t0: time.Now(), scale: 1}, &attempt{}
-		r.fail(t.Context(), a, err)
-		r.sends.add(a)
-		var audit record.Audit
-		r.sends.fill(&audit, false, 1)
-		if cause, _ := (Limits{}).Void(audit); (cause == CauseClient) != want || a.rec.Failure != record.FailConnect {
-			t.Errorf("%v: void for %q, %s", of, cause, a.rec.Failure)
+		for when, fail := range map[string]func(*runner, *attempt){
+			"before a request": func(r *runner, a *attempt) { r.fail(t.Context(), a, err) },
+			"when it is sent again": func(r *runner, a *attempt) {
+				r.perform(t.Context(), a, dataset.Prompt{}, failing(err), true, nil, r.t0)
+			},
+		} {
+			r, a := &runner{t0: time.Now(), scale: 1, client: &client{pool: &pool{}, clock: newClock(time.Now())}}, &attempt{}
+			fail(r, a)
+			r.sends.add(a)
+			var audit record.Audit
+			r.sends.fill(&audit, false, 1)
+			if cause, _ := (Limits{}).Void(audit); (cause == CauseClient) != want || a.rec.Failure != record.FailConnect {
+				t.Errorf("%v %s: void for %q, %s", of, when, cause, a.rec.Failure)
+			}
 		}
 	}
+}
+
+// failing returns a connection that fails, as the one that replaces a connection that has ended does.
+func failing(err error) *conn { return &conn{line: failingLine{err: err}} }
+
+type failingLine struct {
+	endingLine
+	err error
+}
+
+func (l failingLine) Exchange(context.Context, time.Time, []byte, stamp.Sink) (sent, err error) {
+	return nil, l.err
 }

@@ -81,6 +81,13 @@ func TestBillOfAPlan(t *testing.T) {
 			p.Price, p.Looks = &result.Price{GPUHour: 2.5, Currency: "USD"}, []int{2, 4}
 		}, "2.0 GPU-hours at most, 1.0 if all is decided after 2 repeats; 60 % of it until servers are ready and warm; 5.00 USD at most, 2.50 " +
 			"USD then"},
+		"with warm-ups": {func(p *Plan) {
+			p.Targets[0].StartSeconds, p.Targets[1].StartSeconds = 270, 270
+			for i := range p.Benchmarks[0].Cells { // 45 of its 90 s
+				w := &p.Benchmarks[0].Cells[i].Workload
+				w.Warmup, w.Load.Rate = 90, 2
+			}
+		}, "2.0 GPU-hours; 80 % of it until servers are ready and warm"},
 		"without GPUs": {func(p *Plan) {
 			p.Targets = []Target{{Addr: "base", StartSeconds: 270}, {Addr: "head", StartSeconds: 270}}
 			p.Price = &result.Price{MachineHour: 0.8, Currency: "EUR"}
@@ -93,12 +100,14 @@ func TestBillOfAPlan(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
-	p := costPlan()
-	p.Targets = []Target{{Addr: "base"}, {Addr: "head"}}
-	p.Price = &result.Price{GPUHour: 2.5, Currency: "USD"}
-	p.Estimate = estimate(p)
-	if text := p.unpriced(); !strings.Contains(text, "nothing is charged") {
-		t.Errorf("a price of GPU-hours without GPUs is not warned of: %q", text)
+	for simulated, want := range map[string]string{"": "nothing is charged", SimulateProcess: ""} {
+		p := costPlan()
+		p.Targets = []Target{{Addr: "base"}, {Addr: "head"}}
+		p.Price, p.Simulated = &result.Price{GPUHour: 2.5, Currency: "USD"}, simulated
+		p.Estimate = estimate(p)
+		if text := p.unpriced(); !strings.Contains(text, want) || (text == "") != (want == "") {
+			t.Errorf("a price of GPU-hours without GPUs, simulated %q: the warning is %q", simulated, text)
+		}
 	}
 }
 
@@ -109,8 +118,13 @@ func TestProfileInThePlan(t *testing.T) {
 		change func(*Plan, *config.Config)
 		want   string
 	}{
-		"known starts": {func(*Plan, *config.Config) {}, want},
-		"the longest":  {func(p *Plan, _ *config.Config) { p.Benchmarks[0].Cells[0].Seconds = 30 }, want},
+		"known starts":             {func(*Plan, *config.Config) {}, want},
+		"the longest":              {func(p *Plan, _ *config.Config) { p.Benchmarks[0].Cells[0].Seconds = 30 }, want},
+		"the longest is the first": {func(p *Plan, _ *config.Config) { p.Benchmarks[0].Cells[1].Seconds = 30 }, want},
+		"no price": {func(p *Plan, _ *config.Config) { p.Price = nil },
+			"2 more launches where a gate regresses, about 12 min; 0.40 GPU-hours"},
+		"faster than in the file": {func(p *Plan, _ *config.Config) { p.TimeScale = 3 },
+			"2 more launches where a gate regresses, about 10 min; 0.33 GPU-hours; 0.83 USD"},
 		"unknown starts": {func(p *Plan, _ *config.Config) { p.Targets[0].StartSeconds, p.Estimate.UnknownStarts = 0, 4 },
 			"2 more launches where a gate regresses, about 8 min, without the start of servers; 0.25 GPU-hours; 0.62 USD"},
 		"processes": {func(p *Plan, _ *config.Config) { p.Simulated = SimulateProcess },
