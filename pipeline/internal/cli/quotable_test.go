@@ -59,3 +59,31 @@ func TestQuotedLinesKeepReferences(t *testing.T) {
 		t.Errorf("%s", out.String())
 	}
 }
+
+// TestSecretsOfTheCommandLine: what the command line calls a secret is not printed: neither in a message about an argument, nor
+// in a line of a file that is quoted beside the variable, whose value may have spaces.
+func TestSecretsOfTheCommandLine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "gate.hcl")
+	if err := os.WriteFile(file, []byte("locals {\n  note = nothing.x # correct horse battery\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		command []string
+		shown   string
+		secret  string
+	}{
+		{[]string{"report", "./api_key=hunterVar99xyz"}, "./api_key=", "hunterVar99xyz"},
+		{[]string{"validate", file, "--var=db_password=correct horse battery"}, "nothing.x", "battery"},
+		{[]string{"validate", file, "--var", "db_password=correct horse battery"}, "nothing.x", "battery"},
+	} {
+		var out bytes.Buffer
+		wide := func() int { return 200 }
+		Main(tt.command, Streams{
+			In: strings.NewReader(""), Out: &out, Err: &out, Log: &out, Width: wide, OutWidth: wide,
+			Environ: func() []string { return nil }, Getenv: func(string) string { return "" },
+		})
+		if text := out.String(); !strings.Contains(text, tt.shown) || strings.Contains(text, tt.secret) {
+			t.Errorf("%q prints\n%s", tt.command, text)
+		}
+	}
+}
