@@ -68,6 +68,7 @@ func Build(cfg *config.Config, opt Options) (*Plan, hcl.Diagnostics) {
 		Timeout:   cfg.Settings.Timeout.Seconds(),
 		Variables: variables(cfg.Variables),
 		Only:      opt.Only,
+		Attempt:   opt.Attempt,
 	}
 	for _, s := range cfg.Steps {
 		p.Steps = append(p.Steps, Step{Addr: s.Addr, Kind: s.Kind.Name, Range: Range(s.Range)})
@@ -91,7 +92,7 @@ func Build(cfg *config.Config, opt Options) (*Plan, hcl.Diagnostics) {
 	p.Estimate, p.Profile = estimate(p), b.profile(p)
 	b.fit(p)
 	b.decide(p)
-	p.Attempt, p.Notes = opt.Attempt, slices.Concat(notes, b.traces, b.sharedCaches(p), b.filledFirst(p), opt.Notes)
+	p.Notes = slices.Concat(notes, b.traces, b.sharedCaches(p), b.filledFirst(p), opt.Notes)
 	p.Warnings = warnings(p)
 	p.Fingerprint = fingerprint(p)
 	return p, b.diags

@@ -91,6 +91,8 @@ func TestFilledCachesLeaveEnoughRepeats(t *testing.T) {
 		{"permutation", 5, false, ""},
 		{"permutation", 5, true, "by 4 repeats alone"},
 		{"permutation", 6, true, ""},
+		{"sign_flip", 8, true, "by 7 repeats alone"},
+		{"sign_flip", 9, true, ""},
 	} {
 		cfg := configOf(tt.repeats, 2, 4)
 		m, _ := metric.Lookup("startup.time")

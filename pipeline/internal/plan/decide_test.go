@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
@@ -46,7 +47,7 @@ func TestGatesThatCannotDecideAreRefused(t *testing.T) {
 		{"sign flips of a large family", [2]int{8, 8}, many, "sign_flip", plan.Options{}, "use at least 11 repeats"},
 		{"enough of them", [2]int{11, 11}, many, "sign_flip", plan.Options{}, ""},
 		{"max-T corrects a family jointly", [2]int{8, 8}, many, "max_t", plan.Options{}, ""},
-		{"ranks of a family", [2]int{4, 4}, many, "mann_whitney", plan.Options{}, "use at least 7 repeats"},
+		{"ranks of a family", [2]int{4, 4}, many, "mann_whitney", plan.Options{}, "Its family has 60 comparisons at 0.05, one-sided"},
 		{"splits of a family", [2]int{4, 4}, many, "permutation", plan.Options{}, "use at least 7 repeats"},
 		{"enough splits", [2]int{7, 7}, many, "permutation", plan.Options{}, ""},
 		{"looks take their part of the level", [2]int{4, 8}, []float64{1, 2, 3, 4}, "sign_flip", plan.Options{}, "cannot reject"},
@@ -112,6 +113,7 @@ func TestPowerIsStated(t *testing.T) {
 			"if pairs spread by 1 %: a change of 5.5 % after 4 repeats and 5.1 % after 12", "at most,"}},
 		{looking(4, 12, 2), plan.Options{Noise: known}, []string{"ttft.p50 spreads by 2 % (calibrated)"}},
 		{configOf(5, 2), plan.Options{Noise: known}, []string{"ttft.p50 spreads by 2 % (calibrated): a change of 5.8 % is found"}},
+		{looking(2, 12, 2), plan.Options{Noise: known}, []string{"(calibrated): a change of 5.3 % is found"}}, // two pairs find a doubling
 	} {
 		var b bytes.Buffer
 		if err := build(t, tt.cfg, tt.opt).WriteText(&b); err != nil {
@@ -173,44 +175,124 @@ func TestPassesInAPlan(t *testing.T) {
 // TestMarginsOfRareEvents: a margin on events per request that few requests cannot show is warned of.
 func TestMarginsOfRareEvents(t *testing.T) {
 	preemptions, _ := metric.Lookup("preemptions.per_request")
-	warnings := func(m metric.Metric, margin metric.Margin, loads ...steps.Load) int {
+	warnings := func(m metric.Metric, margin metric.Margin, passes int, loads ...steps.Load) (details []string) {
 		cfg := configOf(4, 2, 3)
-		cfg.Gates[0].Metrics, cfg.Gates[0].Margin = []metric.Metric{m}, margin
+		cfg.Gates[0].Metrics, cfg.Gates[0].Margin, cfg.Benchmarks[0].Passes = []metric.Metric{m}, margin, passes
 		for _, b := range cfg.Benchmarks {
 			for i := range b.Cells {
 				l := &b.Cells[i].Workload.Load
 				load := loads[i%len(loads)]
-				l.Requests, l.Rate, l.Duration = load.Requests, load.Rate, load.Duration
+				l.Requests, l.Rate, l.Duration, l.Ramp = load.Requests, load.Rate, load.Duration, load.Ramp
 			}
 		}
 		_, diags := plan.Build(cfg, plan.Options{})
-		n := 0
 		for _, d := range diags {
 			if d.Summary == "margin of less than a few events" {
-				n++
+				details = append(details, d.Detail)
 			}
 		}
-		return n
+		return details
 	}
 	hits, _ := metric.Lookup("prefix_cache.hit_rate")
-	few, many := steps.Load{Requests: 200}, steps.Load{Requests: 4000}
+	few, many, open := steps.Load{Requests: 200}, steps.Load{Requests: 4000}, steps.Load{Duration: time.Second}
 	for _, tt := range []struct {
 		m      metric.Metric
 		margin metric.Margin
+		passes int
 		loads  []steps.Load
-		want   int
+		want   string // "" for no warning
 	}{
-		{preemptions, 0.0005, []steps.Load{few}, 1},
-		{preemptions, 0.0005, []steps.Load{many}, 0},
-		{preemptions, 0.01, []steps.Load{few}, 0},
-		{hits, 0.0005, []steps.Load{few}, 0},
-		{preemptions, 0.0005, []steps.Load{many, few}, 1},
-		{preemptions, 0.0005, []steps.Load{{Rate: 2, Duration: 100 * time.Second}}, 1},
-		{preemptions, 0.0005, []steps.Load{{Rate: 40, Duration: 100 * time.Second}}, 0},
-		{preemptions, 0.0005, []steps.Load{{Duration: time.Second}}, 0}, // as many as are answered
+		{preemptions, 0.0005, 1, []steps.Load{few}, "is 0.4 events in the 800 requests of each side's first 4 repeats"},
+		{preemptions, 0.0005, 1, []steps.Load{few}, "Set a margin of 0.0075 or more, or plan 15.0 times the requests"},
+		{preemptions, 0.0005, 1, []steps.Load{many}, ""},
+		{preemptions, 0.01, 1, []steps.Load{few}, ""},
+		{preemptions, 0, 1, []steps.Load{few}, ""},
+		{hits, 0.0005, 1, []steps.Load{few}, ""},
+		{preemptions, 0.0005, 1, []steps.Load{many, few}, "is 0.4 events"},
+		{preemptions, 0.0005, 1, []steps.Load{few, many}, "is 0.4 events"},
+		{preemptions, 0.0005, 2, []steps.Load{few}, "is 0.8 events in the 1600 requests"},
+		{preemptions, 1. / 128, 1, []steps.Load{{Requests: 192}}, ""}, // 6 events are enough
+		{preemptions, 1. / 128, 1, []steps.Load{{Requests: 191}}, "margin of 0.0079 or more"},
+		{preemptions, 0.0005, 1, []steps.Load{{Rate: 2, Duration: 100 * time.Second}}, "in the 800 requests"},
+		{preemptions, 0.0005, 1, []steps.Load{{Rate: 40, Duration: 100 * time.Second}}, ""},
+		{preemptions, 0.0005, 1, []steps.Load{{Rate: 2, Duration: 100 * time.Second, Ramp: time.Second}}, ""}, // fewer than by the rate
+		{preemptions, 0.0005, 1, []steps.Load{open}, ""},                                                      // as many as are answered
+		{preemptions, 0.0005, 1, []steps.Load{open, few}, "is 0.4 events"},
 	} {
-		if got := warnings(tt.m, tt.margin, tt.loads...); got != tt.want {
-			t.Errorf("%s, margin %v of %+v: %d warnings", tt.m.ID, tt.margin, tt.loads, got)
+		got := warnings(tt.m, tt.margin, tt.passes, tt.loads...)
+		if tt.want == "" && len(got) > 0 || tt.want != "" && (len(got) != 1 || !strings.Contains(got[0], tt.want)) {
+			t.Errorf("%s, margin %v of %+v: %q, want %q", tt.m.ID, tt.margin, tt.loads, got, tt.want)
+		}
+	}
+}
+
+// TestJointTestsShareALevel: comparisons that a test corrects jointly share one level, of those alone that are of one group, of
+// one test, and can fail the file.
+func TestJointTestsShareALevel(t *testing.T) {
+	cfg := configOf(8, 2, 4)
+	joint := cfg.Gates[0]
+	joint.TestName = "max_t"
+	for name, change := range map[string]func(*config.Gate){
+		"gate.other_test": func(g *config.Gate) { g.TestName = "paired_t" },
+		"gate.own_alpha":  func(g *config.Gate) { g.Alpha = 0.01 },
+		"gate.warns":      func(g *config.Gate) { g.OnRegression = result.Warn },
+	} {
+		g := *joint
+		g.Addr = name
+		change(&g)
+		cfg.Gates = append(cfg.Gates, &g)
+	}
+	p := build(t, cfg, plan.Options{})
+	gate := map[string]plan.Gate{}
+	for _, g := range p.Gates {
+		gate[g.Addr] = g
+	}
+	one := p.Level(gate["gate.other_test"])
+	if got := p.Level(gate[joint.Addr]); math.Abs(got-2*one) > 1e-12 {
+		t.Errorf("two joint comparisons share %g, and one alone has %g", got, one)
+	}
+	if got := gate[joint.Addr].Power[1].AtMax; got >= gate["gate.other_test"].Power[1].AtMax {
+		t.Errorf("jointly, a change of %g is found; want less than alone: %g", got, gate["gate.other_test"].Power[1].AtMax)
+	}
+	if got := p.Level(gate["gate.warns"]); got != p.Alpha {
+		t.Errorf("a gate that only warns has a level of %g", got)
+	}
+}
+
+// TestPowerOfAnAttempt: an improvement is shown at the level of a pass, which is less at each attempt.
+func TestPowerOfAnAttempt(t *testing.T) {
+	power := func(alpha float64, attempt int) plan.Power {
+		cfg := configOf(8, 2)
+		cfg.Settings.Alpha, cfg.Gates[0].Expect = alpha, gates.ExpectImprovement
+		return build(t, cfg, plan.Options{Attempt: attempt}).Gates[0].Power[0]
+	}
+	for attempt := range 4 {
+		got, want := power(0.05, attempt).AtMax, power(gates.AttemptAlpha(0.05, attempt), 0).AtMax
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("attempt %d shows %g, want %g", attempt, got, want)
+		}
+	}
+}
+
+// TestNoiseOfTheWorstCell: the power of a gate, and its refusal, are by the cell that spreads most; the refusal is at the margin.
+func TestNoiseOfTheWorstCell(t *testing.T) {
+	cfg := configOf(5, 2, 4)
+	cfg.Gates[0].Range, cfg.Gates[0].MarginRange = hcl.Range{Start: hcl.Pos{Line: 7}}, hcl.Range{Filename: "f", Start: hcl.Pos{Line: 9}}
+	for _, worst := range build(t, cfg, plan.Options{}).Benchmarks[0].Cells {
+		noise := func(cell, _ string) (plan.Noise, bool) {
+			sd := 0.01
+			if cell == worst.Hash {
+				sd = 0.06
+			}
+			return plan.Noise{always(sd), "measured"}, true
+		}
+		_, diags := plan.Build(cfg, plan.Options{Noise: noise})
+		if len(diags) != 1 || diags[0].Subject.Start.Line != 9 || !strings.Contains(diags[0].Detail, "The spread of 6 % is measured") {
+			t.Errorf("%v spreads most: %v", worst.Values, diags)
+		}
+		p := build(t, cfg, plan.Options{Noise: noise, IgnoreNoise: true})
+		if power := p.Gates[0].Power; len(power) != 1 || power[0].SD != 0.06 {
+			t.Errorf("%v spreads most: %+v", worst.Values, power)
 		}
 	}
 }
