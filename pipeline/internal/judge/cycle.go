@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/servegate/pipeline/gates"
@@ -32,7 +33,7 @@ func (c *collector) warnOfCycle() {
 	}
 	swing := fmt.Sprintf("%.3g %%", 100*math.Expm1(shown.Swing))
 	if of.Scale != metric.Log {
-		swing = fmt.Sprintf("%.3g %s", shown.Swing, of.Unit)
+		swing = strings.TrimPrefix(humanize.ScaleFor(string(of.Unit), shown.Swing).Difference(shown.Swing), "+")
 	}
 	all.warn(fmt.Sprintf("the values of the runs rise and fall by %s with a period of about %s: look for a job or "+
 		"a neighbour that follows a clock. The order of the sides is drawn, so that this is noise, and more repeats "+

@@ -22,6 +22,14 @@ func TestOtherRequests(t *testing.T) {
 	beginnings := result.RequestDifference{What: result.OtherBeginnings, Repeat: 1, Base: 1, Text: "0 of 72 greedy answers"}
 	late := half
 	late.Repeat = 3
+	engines := func(s session) {
+		s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Engine: "vllm"}, {Addr: "server.vllm.head", Engine: "sglang"}}
+	}
+	prompts := func(base, head float64) result.RequestDifference {
+		return result.RequestDifference{What: result.OtherPrompts, Repeat: 1, Base: base, Head: head, Text: "prompt tokens differ"}
+	}
+	usage := result.RequestDifference{What: result.OtherUsage, Repeat: 1, Base: 1, Text: "the head reports no tokens"}
+	finish := result.RequestDifference{What: result.OtherFinish, Repeat: 1, Base: 1, Text: "answers end by other reasons"}
 	for _, tt := range []struct {
 		name   string
 		found  result.RequestDifference
@@ -33,12 +41,15 @@ func TestOtherRequests(t *testing.T) {
 		{"half prompts", half, nil, result.Invalid, 1, false},
 		{"half prompts from the third repeat on", late, nil, result.Invalid, 3, false},
 		{"one token more", template, nil, result.Invalid, 1, false},
-		{"one token more by another engine", template, func(s session) {
-			s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Engine: "vllm"}, {Addr: "server.vllm.head", Engine: "sglang"}}
-		}, result.Pass, 0, true},
-		{"half prompts by another engine", half, func(s session) {
-			s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Engine: "vllm"}, {Addr: "server.vllm.head", Engine: "sglang"}}
-		}, result.Invalid, 1, false},
+		{"one token more by another engine", template, engines, result.Pass, 0, true},
+		{"four tokens more by another engine", prompts(100, 104), engines, result.Pass, 0, true},
+		{"five tokens more by another engine", prompts(100, 105), engines, result.Invalid, 1, false},
+		{"a hundredth more by another engine", prompts(1000, 1010), engines, result.Pass, 0, true},
+		{"a hundredth of the longer more", prompts(1000, 1010.05), engines, result.Invalid, 1, false},
+		{"no usage", usage, nil, result.Invalid, 1, false},
+		{"no usage by another engine", usage, engines, result.Pass, 0, true},
+		{"another end by another engine", finish, engines, result.Invalid, 1, false},
+		{"half prompts by another engine", half, engines, result.Invalid, 1, false},
 		{"another model", half, func(s session) {
 			s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Model: "a"}, {Addr: "server.vllm.head", Model: "b"}}
 		}, result.Pass, 0, true},
@@ -51,6 +62,14 @@ func TestOtherRequests(t *testing.T) {
 			quality.Addr, quality.Metrics, quality.Comparisons = "gate.answers", []string{"agreement.share"}, nil
 			s.plan.Gates = append(s.plan.Gates, quality)
 		}, result.Pass, 0, true},
+		{"other prompts in a file that compares answers", half, func(s session) {
+			quality := s.plan.Gates[0]
+			quality.Addr, quality.Metrics, quality.Comparisons = "gate.answers", []string{"agreement.share"}, nil
+			s.plan.Gates = append(s.plan.Gates, quality)
+		}, result.Invalid, 1, false},
+		{"of another base", half, func(s session) { s.doc.Requests[0].Base = "other" }, result.Pass, 0, false},
+		{"of another head", half, func(s session) { s.doc.Requests[0].Head = "other" }, result.Pass, 0, false},
+		{"of another benchmark", half, func(s session) { s.doc.Requests[0].Benchmark = "benchmark.c" }, result.Pass, 0, false},
 		{"pieces", pieces, nil, result.Pass, 0, true},
 		{"lengths that the file declares", half, func(s session) {
 			s.plan.Gates[0].Differ = []string{"input_len"}
@@ -152,6 +171,9 @@ func TestShorterAnswers(t *testing.T) {
 		"requests within E2EL, within":     {"goodput.rate", 39, result.Pass},
 		"requests within TTFT":             {"goodput.rate", 32, result.Pass},
 		"capacity":                         {"capacity.rate", 32, result.Invalid},
+		"of another model":                 {"e2el.p50", 32, result.Pass},
+		"of lengths that differ":           {"e2el.p50", 32, result.Pass},
+		"of pieces, not tokens":            {"e2el.p50", 32, result.Pass},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession()
@@ -165,6 +187,17 @@ func TestShorterAnswers(t *testing.T) {
 				s.each(cell, func(r *result.Run) { r.Metrics[tt.metric] = r.Metrics["ttft.p50"] })
 			}
 			found := result.RequestDifference{What: result.OtherLengths, Repeat: 1, Base: 40, Head: tt.head, Text: "output tokens", Shown: true}
+			switch name {
+			case "of another model":
+				s.doc.Targets = []result.Target{{Addr: "server.vllm.base", Model: "a"}, {Addr: "server.vllm.head", Model: "b"}}
+			case "of lengths that differ": // nothing is said of them, since the file declares them
+				s.plan.Gates[0].Differ, found.Text = []string{"output_len"}, ""
+				for cell, n := range []string{"40", "32"} {
+					s.doc.Benchmarks[0].Cells[cell].Work["output_len"] = n
+				}
+			case "of pieces, not tokens":
+				found.What = result.OtherEvents
+			}
 			s.doc.Requests = []result.ComparedRequests{{Benchmark: "benchmark.b", Base: "base", Head: "head",
 				Differences: []result.RequestDifference{found}}}
 			if err := judge.Judge(s.plan, s.doc, judge.Options{}); err != nil {

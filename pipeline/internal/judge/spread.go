@@ -5,6 +5,7 @@ import (
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
+	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/result"
 )
 
@@ -30,9 +31,9 @@ func (c *collector) warnOfSpread() {
 	if !all.significant(gates.SpreadLevel) {
 		return
 	}
-	all.warn(fmt.Sprintf("the launches of the head spread %.2g times as much as the base's. If it is rarely much "+
+	all.warn(fmt.Sprintf("the launches of the head spread %s times as much as the base's. If it is rarely much "+
 		"slower, and in most launches a little faster, %d repeats miss that more often than the error rate says: compare the single launches",
-		most, repeats))
+		humanize.Number(most), repeats))
 }
 
 // valuesOf returns the values of both sides of the pairs, on the scale of a metric. It returns none if a value has no logarithm.
