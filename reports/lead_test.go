@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/gates/metric"
@@ -151,8 +152,102 @@ func TestReasonsOfTheInfrastructure(t *testing.T) {
 		"without a reason": {[]result.Decision{failed("base fails too", true)}, " the base fails too.\n"},
 		"beside others":    {[]result.Decision{failed("a", true), failed("b", false)}, " the base fails too: a.\n"},
 	} {
-		if text := string(written(t, "text", judged(tt.list), reports.Options{Width: 1000})); !strings.Contains(text, "Not your change:"+tt.want) {
+		text := string(written(t, "text", judged(tt.list), reports.Options{Width: 1000}))
+		if !strings.Contains(text, "Not your change:"+tt.want) {
 			t.Errorf("%s: want %q in\n%s", name, tt.want, text)
+		}
+	}
+}
+
+// TestWhatWouldDecide: the repeats that the most demanding undecided comparison needs, how long they take, and the largest margin
+// of each metric.
+func TestWhatWouldDecide(t *testing.T) {
+	undecided := func(need int, change func(*result.Decision)) result.Decision {
+		return decided(result.Inconclusive, func(d *result.Decision) {
+			if d.NeedPairs, d.N = need, 2; change != nil {
+				change(d)
+			}
+		})
+	}
+	known := func(label string, upper float64) result.Decision {
+		return undecided(9, func(d *result.Decision) {
+			d.Metric, d.Label, d.N, d.Upper = strings.ToLower(label), label, 4, new(upper)
+		})
+	}
+	start := time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		list          []result.Decision
+		done, minutes int
+		want          string
+	}{
+		"more than planned": {[]result.Decision{undecided(9, nil), undecided(7, nil)}, 4, 0, "repeat { max = 9 }."},
+		"as planned":        {[]result.Decision{undecided(4, nil)}, 2, 0, "4 repeats."},
+		"one more":          {[]result.Decision{undecided(5, nil)}, 4, 0, "repeat { max = 5 }."},
+		"what is refuted stays so": {[]result.Decision{undecided(5, nil), undecided(20, func(d *result.Decision) { d.Refuted = true })}, 4, 0,
+			"repeat { max = 5 }."},
+		"what passes is decided": {[]result.Decision{undecided(5, nil), undecided(20, func(d *result.Decision) { d.Verdict = result.Pass })},
+			4, 0, "repeat { max = 5 }."},
+		"how long":       {[]result.Decision{undecided(8, nil)}, 4, 40, "repeat { max = 8 }, about 80 min."},
+		"nothing so far": {[]result.Decision{undecided(8, nil)}, 0, 40, "repeat { max = 8 }."},
+		"margins": {[]result.Decision{known("A", 0.05), known("A", 0.06), known("A", 0.055), known("B", 0.04)}, 4, 0,
+			"repeat { max = 9 }, or a margin of 10.2 % for A, 6.0 % for B."},
+	} {
+		doc := judged(tt.list)
+		if doc.RepeatsDone = tt.done; tt.minutes > 0 {
+			doc.Started, doc.Ended = start, start.Add(time.Duration(tt.minutes)*time.Minute)
+		}
+		text := strings.ReplaceAll(string(written(t, "text", doc, reports.Options{Width: 1000})), "\u00a0", " ")
+		if want := "To decide: " + tt.want + "\n"; !strings.Contains(text, want) {
+			t.Errorf("%s: want %q in\n%s", name, want, text)
+		}
+	}
+}
+
+// TestBaseThatFails: a session that failed is not the change's fault only where the base of each comparison that is open failed in
+// each of its launches.
+func TestBaseThatFails(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(doc *result.Document)
+		want   bool
+	}{
+		"in each launch": {func(*result.Document) {}, true},
+		"in all launches but one": {func(doc *result.Document) {
+			for i := range doc.Launches {
+				if l := &doc.Launches[i]; l.Target == target("base") && l.Repeat == 1 {
+					l.Failure = nil
+				}
+			}
+		}, false},
+		"the head alone": {func(doc *result.Document) {
+			for i := range doc.Launches {
+				if l := &doc.Launches[i]; l.Target == target("base") {
+					l.Failure = nil
+				}
+			}
+		}, false},
+		"of all comparisons but one": {func(doc *result.Document) {
+			for i := range doc.Launches {
+				if l := &doc.Launches[i]; l.Target == target("head") {
+					l.Failure = nil
+				}
+			}
+			doc.Gates[0].Decisions[1].BaseCell = doc.Gates[0].Decisions[1].Cell // its base is a server that works
+		}, false},
+		"beside a limit": {func(doc *result.Document) {
+			doc.Gates[0].Decisions = append(doc.Gates[0].Decisions, result.Decision{Kind: result.KindAssert, Verdict: result.Missing})
+		}, true},
+		"beside what passes": {func(doc *result.Document) {
+			doc.Gates[0].Decisions = append(doc.Gates[0].Decisions, decided(result.Pass, nil))
+		}, true},
+		"beside what has no base": {func(doc *result.Document) {
+			doc.Gates[0].Decisions = append(doc.Gates[0].Decisions, decided(result.Missing, nil))
+		}, false},
+	} {
+		doc := infrastructure()
+		tt.change(doc)
+		text := string(written(t, "text", doc, reports.Options{Width: 1000}))
+		if got := strings.Contains(text, "Not your change: the base fails too: "); got != tt.want {
+			t.Errorf("%s: not the change's fault %v, want %v:\n%.900s", name, got, tt.want, text)
 		}
 	}
 }
