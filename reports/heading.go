@@ -99,7 +99,10 @@ func (v *view) capacityText() string {
 	}
 	text := ", capacity " + valuesText(found[0].d)
 	if len(found) > 1 {
-		text += fmt.Sprintf(" at %s and %d more", v.cellName(found[0]).String(), len(found)-1)
+		if name := v.cellName(found[0]).String(); name != "" {
+			text += " at " + name
+		}
+		text += fmt.Sprintf(" and %d more", len(found)-1)
 	}
 	return text
 }

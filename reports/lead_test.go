@@ -251,3 +251,50 @@ func TestBaseThatFails(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingsOfALead: what is open is counted by kind, each with its own number; after the first finding, a limit has what is left
+// of it, what is no metric its reason, and a metric its change.
+func TestFindingsOfALead(t *testing.T) {
+	red := func(change func(*result.Decision)) result.Decision {
+		return decided(result.Regression, func(d *result.Decision) {
+			if d.Change = new(0.5); change != nil {
+				change(d)
+			}
+		})
+	}
+	limit := func(limit *float64) result.Decision {
+		return red(func(d *result.Decision) {
+			d.Kind, d.Metric, d.Label, d.Limit, d.LimitOp, d.Change = result.KindAssert, "e2el.p50", "E2EL p50", limit, "<", nil
+			d.HeadValue, d.Reason = new(2.0), "above what was promised"
+		})
+	}
+	undecided, refuted := decided(result.Inconclusive, nil), decided(result.Inconclusive, func(d *result.Decision) { d.Refuted = true })
+	missing := decided(result.Missing, func(d *result.Decision) { d.Change, d.N = nil, 0 })
+	capacity := decided(result.Pass, func(d *result.Decision) { d.Metric, d.Label, d.Unit = "capacity.rate", "Capacity", "req/s" })
+	at := func(d result.Decision, rate string) result.Decision {
+		d.Values = []result.AxisValue{{Name: "rate", Value: rate}}
+		return d
+	}
+	unknown := decided(result.Pass, func(d *result.Decision) { d.Metric, d.Unit, d.BaseValue = "capacity.rate", "req/s", nil })
+	for name, tt := range map[string]struct {
+		list []result.Decision
+		want string
+	}{
+		"of each kind": {[]result.Decision{undecided, undecided, undecided, refuted, refuted, missing, decided(result.Pass, nil)},
+			"3 of 7 comparisons could not be decided; 2 of 7 comparisons cannot have the improvement that is expected; 1 of 7 comparisons could " +
+				"not be judged. This is not a pass."},
+		"unjudged alone":        {[]result.Decision{missing, missing}, "2 of 2 comparisons could not be judged. This is not a pass."},
+		"a limit second":        {[]result.Decision{red(nil), limit(new(1.0))}, " · E2EL p50 (100 % beyond)\n"},
+		"a condition second":    {[]result.Decision{red(nil), limit(nil)}, " · E2EL p50 (above what was promised)\n"},
+		"a metric second":       {[]result.Decision{red(nil), red(func(d *result.Decision) { d.Change = new(0.4) })}, " · TTFT p50 +40.0 %\n"},
+		"one capacity":          {[]result.Decision{capacity, decided(result.Pass, nil)}, "1 gate passed, capacity 0.100 → 0.102 req/s\n"},
+		"two of one cell":       {[]result.Decision{capacity, capacity}, "capacity 0.100 → 0.102 req/s and 1 more\n"},
+		"two of several cells":  {[]result.Decision{at(capacity, "4"), at(capacity, "8")}, "req/s at rate=4 and 1 more\n"},
+		"a capacity is unknown": {[]result.Decision{unknown, decided(result.Pass, nil)}, "1 gate passed\n"},
+	} {
+		text := strings.ReplaceAll(string(written(t, "text", judged(tt.list), reports.Options{Width: 1000})), "\u00a0", " ")
+		if !strings.Contains(text, tt.want) {
+			t.Errorf("%s: want %q in\n%.700s", name, tt.want, text)
+		}
+	}
+}
