@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/reports/humanize"
 	"github.com/servegate/pipeline/reports/model"
 	"github.com/servegate/pipeline/reports/result"
@@ -43,7 +44,10 @@ func (v *view) failures() model.Section {
 	return s
 }
 
-// failureGroup is a failure and where it happened. It groups equal failures of several launches.
+// numbers are what differs between the lines that launches log on the same failure: times, process ids, addresses.
+var numbers = lazyregexp.New(`[0-9]+`)
+
+// failureGroup is a failure and where it happened. It groups failures of several launches that are equal but for numbers.
 type failureGroup struct {
 	addr, log string
 	failure   *result.Failure
@@ -63,7 +67,8 @@ func (v *view) failureGroups() []*failureGroup {
 		if l.Failure == nil {
 			continue
 		}
-		key := strings.Join([]string{l.Target, l.Failure.Phase, l.Failure.Class, l.Failure.Evidence, l.Failure.Exit}, "\x00")
+		key := strings.Join([]string{l.Target, l.Failure.Phase, l.Failure.Class,
+			numbers.ReplaceAllString(l.Failure.Evidence, "0"), l.Failure.Exit}, "\x00")
 		g := byKey[key]
 		if g == nil {
 			g = &failureGroup{addr: l.Target, launches: launches[l.Target]}

@@ -46,3 +46,19 @@ func TestRepeatOfAFailedLaunch(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// Log lines of the same failure differ in their times and process ids. They are one failure of several launches.
+func TestFailuresAlikeButForNumbers(t *testing.T) {
+	failed := func(repeat int, evidence string) result.Launch {
+		return result.Launch{Target: "server.llamacpp.a", Repeat: repeat, Failure: &result.Failure{Phase: "ready", Class: "model_missing",
+			Evidence: evidence}}
+	}
+	doc := &result.Document{Launches: []result.Launch{
+		failed(1, "0.00.043.018 E failed to open GGUF file 'quick.gguf'"), failed(2, "0.00.005.535 E failed to open GGUF file 'quick.gguf'"),
+		failed(3, "0.00.007.662 E failed to open GGUF file 'slow.gguf'"),
+	}}
+	notes := sectionOf(doc, "failures").Notes
+	if text := model.Join(" ", notes...).String(); len(notes) != 2 || !strings.Contains(text, "in 2 of 3 launches (repeat 1, 2)") {
+		t.Errorf("%d notes: %s", len(notes), text)
+	}
+}
