@@ -7,6 +7,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/config"
 	"github.com/servegate/pipeline/pipeline/internal/hub"
 	"github.com/servegate/pipeline/pipeline/internal/plan"
+	"github.com/servegate/pipeline/steps"
 )
 
 // CheckDownloads warns of containers that download their model at every launch, and of containers that use a gated
@@ -49,8 +50,14 @@ func CheckGated(p *plan.Plan, folder string) hcl.Diagnostics {
 // addGated warns of a server that uses a gated model without a token.
 func (out *problems) addGated(s *config.Server) {
 	if hub.Gated(s.Spec.Model) && !hub.HasToken(s.Spec) {
+		instead := "pass a token in env = { HF_TOKEN = var.hf_token }"
+		for _, name := range hub.Tokens {
+			if _, given := steps.Getenv(s.Spec.Env, name); given {
+				instead = fmt.Sprintf("give %s in its env a value: it is empty; variable hf_token is set by PIPELINE_VAR_hf_token", name)
+			}
+		}
 		out.add(hcl.DiagWarning, "a gated model without a token",
-			fmt.Sprintf("the hub gives %s only to accounts that have accepted its licence; unless its weights are there already, "+
-				"pass a token in env = { HF_TOKEN = var.hf_token }", s.Spec.Model), s.Range)
+			fmt.Sprintf("the hub gives %s only to accounts that have accepted its licence; unless its weights are there already, %s",
+				s.Spec.Model, instead), s.Range)
 	}
 }

@@ -3,6 +3,7 @@ package target_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/config"
@@ -62,6 +63,21 @@ func TestCheckDownloads(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A file that passes the token on is told that it is empty, and not to do what it does already.
+func TestEmptyTokenIsNamed(t *testing.T) {
+	for value, want := range map[string]string{"none": "HF_TOKEN = var.hf_token", "": "PIPELINE_VAR_hf_token"} {
+		spec := steps.ServerSpec{Executable: []string{"vllm"}, Model: "google/gemma-3-4b-it"}
+		if value == "" {
+			spec.Env = []steps.EnvVar{{Name: "HF_TOKEN", Value: value}}
+		}
+		cfg := &config.Config{Servers: []*config.Server{{Addr: "server.vllm.sut", Kind: vllm.Kind(), Spec: spec}}}
+		found := target.CheckGated(&plan.Plan{Config: cfg, Targets: []plan.Target{{Addr: "server.vllm.sut"}}}, "")
+		if len(found) != 1 || !strings.Contains(found[0].Detail, want) {
+			t.Errorf("token %q: got %v, want %s", value, found, want)
+		}
 	}
 }
 
