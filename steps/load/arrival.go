@@ -136,7 +136,7 @@ func (a Arrivals) Problem(l steps.Load, given func(argument string) bool) *steps
 			return p
 		}
 	}
-	if m.Expected != nil && l.Requests == 0 && a.Count(l) == 0 {
+	if m.Expected != nil && !given("requests") && a.Count(l) == 0 {
 		return &steps.Problem{Path: []string{"duration"}, Summary: "load sends no request",
 			Detail: fmt.Sprintf("A rate of %g brings none within %s. Raise one of them.", l.Rate, l.Duration)}
 	}

@@ -29,7 +29,7 @@ func Kind() steps.Kind {
 		Doc: "Sends one HTTP request before the first launch, for example to reserve a machine.",
 		Schema: steps.Schema{
 			Attrs: []steps.Attr{
-				{Name: "url", Type: cty.String, Required: true, Late: true, Doc: "Address to send to, http or https. Secrets belong into headers."},
+				{Name: "url", Type: cty.String, Required: true, Late: true, Doc: "Address to send to, http or https. Secrets belong in headers."},
 				{Name: "method", Type: cty.String, Default: cty.StringVal("GET"), Enum: enum.Of(methods...), Doc: "Method of the request."},
 				{Name: "headers", Type: cty.Map(cty.String), Sensitive: true, Late: true, Doc: "Headers of the request. Secrets belong here."},
 				{Name: "body", Type: cty.DynamicPseudoType, Late: true, Doc: "Body of the request: a string as it is, anything else as JSON."},

@@ -15,7 +15,7 @@ func cacheSchema() steps.Schema {
 			Doc: "Folder of this machine that is kept, meant from the pipeline file's folder and made when missing. " +
 				"Either folder or volume is set."},
 		{Name: "volume", Type: cty.String, Rule: steps.Matching(volumeName.String(), "is not the name of a volume",
-			"Folders of the machine belong into folder."),
+			"Folders of the machine belong in folder."),
 			Doc: "Volume of the daemon that is kept, for a server with an image. What it holds is not looked at."},
 		{Name: "path", Type: cty.String, Doc: "Where the container of a server with an image has it, such as /root/.cache/vllm."},
 		{Name: "env", Type: cty.String, Rule: steps.Matching(envName.String(), "is not the name of a variable", ""),

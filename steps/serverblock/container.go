@@ -241,7 +241,7 @@ func (r *containerReader) volumes() []steps.Volume {
 		target, readOnly, ok := parseTarget(e.Value)
 		switch {
 		case !volumeName.MatchString(e.Name):
-			r.problem("volumes", "Folders of the machine belong into mounts.", "%q is not the name of a volume", e.Name)
+			r.problem("volumes", "Folders of the machine belong in mounts.", "%q is not the name of a volume", e.Name)
 		case !ok:
 			r.problem("volumes", "Write an absolute path of the container, with :ro for read-only.",
 				"%q is not a valid path for volume %s", e.Value, e.Name)

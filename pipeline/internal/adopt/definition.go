@@ -224,7 +224,7 @@ func (d *Definition) hidden(name string) string {
 func (d *Definition) environment(s *server, name, value string) {
 	if secret.Name(name) && !reference.MatchString(value) {
 		if value != "" {
-			s.leave("the value of "+name, "secrets do not belong into the file: set PIPELINE_VAR_"+identifier(name))
+			s.leave("the value of "+name, "secrets do not belong in the file: set PIPELINE_VAR_"+identifier(name))
 		}
 		value = d.hidden(name)
 	}

@@ -103,7 +103,9 @@ func (d *decoder) block(src *hclsyntax.Block, t *blockType) *block {
 	if t.byKind && len(src.Labels) > 0 {
 		kind, ok := t.kind(d.registry, src.Labels[0])
 		if !ok {
-			d.unknownKind(src, t)
+			if !b.hasErrors || enum.Nearest(src.Labels[0], t.kindNames(d.registry)) != "" { // else the kind is what is missing
+				d.unknownKind(src, t)
+			}
 			b.hasErrors = true
 			return b
 		}
@@ -185,6 +187,9 @@ func (d *decoder) attributes(body *hclsyntax.Body, b *block) {
 
 func (d *decoder) unknownArgument(a *hclsyntax.Attribute, t *blockType) {
 	detail := didYouMean(a.Name, t.attrNames(), "arguments of "+t.name)
+	if strings.HasSuffix(detail, "in all).") {
+		detail += fmt.Sprintf(" `pipeline schema %s` explains them.", t.name)
+	}
 	stands := inArgument
 	if slices.Contains(t.attrNames(), "extends") {
 		stands |= inExtending

@@ -75,7 +75,11 @@ func (e *evaluator) named(o object, name string, also ...string) string {
 	}
 	id, ok := e.refID(o.Value(name))
 	if !ok || rootOf(id) != name && !slices.Contains(also, rootOf(id)) {
-		e.report(problem(codeReference, o.at(name), fmt.Sprintf("%s must name a %s block", name, name), e.listEntities(name)))
+		detail := e.listEntities(name)
+		if t := o.Value(name).Type(); t.IsTupleType() || t.IsListType() {
+			detail = "It takes one, without brackets. " + detail
+		}
+		e.report(problem(codeReference, o.at(name), fmt.Sprintf("%s must name a %s block", name, name), detail))
 		return ""
 	}
 	return id

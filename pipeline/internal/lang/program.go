@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/servegate/pipeline/gates"
 	"github.com/servegate/pipeline/steps"
+	"github.com/servegate/pipeline/steps/enum"
 	"github.com/servegate/pipeline/steps/load"
 )
 
@@ -31,6 +32,7 @@ type program struct {
 	order     []*entity                       // in source order
 	entities  map[string]*entity              // by address
 	names     map[string][]string             // addresses by their root
+	unnamed   map[string]bool                 // roots of which a block has wrong labels, and so no address
 }
 
 // note records the text of a file that the pipeline reads while it is loaded.
@@ -51,6 +53,7 @@ func parse(src *Sources, opt Options, rep *reporter) *program {
 	p := &program{
 		sources: src, registry: opt.Registry, tests: opt.Tests, arrivals: opt.Arrivals, dir: baseDir(src), maxCells: opt.MaxCells,
 		locals: map[string]*hclsyntax.Attribute{}, entities: map[string]*entity{}, names: map[string][]string{},
+		unnamed: map[string]bool{},
 	}
 	if p.maxCells == 0 {
 		p.maxCells = defaultMaxCells
@@ -141,6 +144,7 @@ func (p *program) indexLocals(b *block, rep *reporter) {
 // indexEntity stores a block with labels under its address. A block whose labels are wrong has none.
 func (p *program) indexEntity(b *block, rep *reporter) bool {
 	if len(b.labels) != len(b.typ.labels) {
+		p.unnamed[rootOf(address(b))] = true
 		return false
 	}
 	addr := address(b)
@@ -180,7 +184,14 @@ func (p *program) find(r reference) *hcl.Diagnostic {
 		return nil
 	}
 	at := hcl.RangeBetween(r.full[0].SourceRange(), r.full[len(r.path)-1].SourceRange())
-	return problem(codeReference, at, fmt.Sprintf("unknown reference %s", r.addr), didYouMean(r.addr, p.names[r.root], describeRoot(r.root)))
+	detail := didYouMean(r.addr, p.names[r.root], describeRoot(r.root))
+	switch {
+	case p.unnamed[r.root]:
+		detail = fmt.Sprintf("A %s block with wrong labels cannot be referred to: mend its labels first.", r.root)
+	case r.root == "var" && enum.Nearest(r.addr, p.names["var"]) == "":
+		detail += fmt.Sprintf(" Declare it: variable %q { … }.", strings.TrimPrefix(r.addr, "var."))
+	}
+	return problem(codeReference, at, fmt.Sprintf("unknown reference %s", r.addr), detail)
 }
 
 func describeRoot(root string) string {

@@ -24,9 +24,12 @@ func (e *evaluator) pairing(g *gate, b *block, base *config.Baseline, bm *config
 		for k, a := range bm.Axes {
 			names[k] = a.Name
 		}
+		advice := didYouMean(base.Axis, names, "axes of "+bm.Addr)
+		if len(names) == 0 {
+			advice = fmt.Sprintf("Write matrix { %s = [ … ] } in the benchmark.", base.Axis)
+		}
 		e.report(problem(codeBaseline, at, fmt.Sprintf("%s has no axis %q", bm.Addr, base.Axis),
-			fmt.Sprintf("%s at %s compares the values of that axis. %s", base.Addr, place(base.Range),
-				didYouMean(base.Axis, names, "axes of "+bm.Addr))))
+			fmt.Sprintf("%s at %s compares the values of that axis. %s", base.Addr, place(base.Range), advice)))
 		return
 	}
 	if values := bm.Axes[i].Values; !slices.Contains(values, base.Value) {

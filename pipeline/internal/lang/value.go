@@ -169,6 +169,9 @@ func convertType(at hcl.Range, a steps.Attr, v cty.Value) (cty.Value, *hcl.Diagn
 		return v, problem(codeType, at, fmt.Sprintf("%s must be %s", a.Name, typeName(a.Type)), fmt.Sprintf(
 			"To measure several, make them an axis of the benchmark: write matrix { %[1]s = [1, 2] }, and here %[1]s = matrix.%[1]s.", a.Name))
 	}
+	if err != nil && a.Type.Equals(cty.Map(cty.String)) {
+		return v, problem(codeType, at, a.Name+" must be a map of strings", fmt.Sprintf(`Write %s = { NAME = "value" }.`, a.Name))
+	}
 	if err != nil {
 		return v, problem(codeType, at, fmt.Sprintf("%s must be %s", a.Name, typeName(a.Type)),
 			fmt.Sprintf("The value is %s: %s.", typeName(v.Type()), err))

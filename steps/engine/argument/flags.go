@@ -80,7 +80,7 @@ func Flags(args []steps.Arg, style FlagStyle) ([]string, error) {
 // CheckArg returns an error for an invalid name of an argument.
 func CheckArg(name string, style FlagStyle) error {
 	if strings.HasPrefix(name, "-") {
-		return fmt.Errorf("args: write %s without the dashes", strings.TrimLeft(name, "-"))
+		return fmt.Errorf("args: write %s instead of %s", strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_"), name)
 	}
 	if !argName.MatchString(name) {
 		return fmt.Errorf("args: %q is not the name of a flag; names have letters, digits, underscores, dashes and dots", name)

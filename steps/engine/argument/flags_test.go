@@ -53,7 +53,7 @@ func TestFlags(t *testing.T) {
 		{name: "value like a flag", args: []steps.Arg{{Name: "x", Value: "--help"}}, want: "--x=--help"},
 		{name: "element like a flag", args: []steps.Arg{{Name: "x", Value: []any{"--help"}}},
 			err: `args.x: [0]: "--help" begins with a dash and would be read as a flag`},
-		{name: "dashes", args: []steps.Arg{{Name: "--max-len", Value: "1"}}, err: "args: write max-len without the dashes"},
+		{name: "dashes", args: []steps.Arg{{Name: "--max-len", Value: "1"}}, err: "args: write max_len instead of --max-len"},
 		{name: "strange name", args: []steps.Arg{{Name: "a b", Value: "1"}},
 			err: `args: "a b" is not the name of a flag; names have letters, digits, underscores, dashes and dots`},
 		{name: "reserved", args: []steps.Arg{{Name: "port", Value: int64(1)}}, err: "args: port cannot be set here; set port"},

@@ -162,8 +162,10 @@ func Percent(s string) (float64, error) {
 func percentNumber(s string) (string, error) {
 	m := quantity.FindStringSubmatch(s)
 	switch {
+	case m == nil && quantity.MatchString(strings.TrimPrefix(s, "-")):
+		return "", fmt.Errorf(`%q is not a percentage: it is below zero; write a size without a minus, such as "5%%"`, s)
 	case m == nil:
-		return "", fmt.Errorf(`%q is not a percentage: write a number and the sign, such as "5%%"`, s)
+		return "", fmt.Errorf(`%q is not a percentage: write a number and a percent sign, such as "5%%"`, s)
 	case m[2] == "%":
 		return m[1], nil
 	case m[2] == "":

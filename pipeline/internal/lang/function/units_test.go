@@ -78,7 +78,7 @@ func TestUnitErrors(t *testing.T) {
 		{"percent", "5", `write "5%"`},
 		{"percent", "0.05", `write "5%"`},
 		{"percent", "5pp", `write "5%"`},
-		{"percent", "-5%", "is not a percentage"},
+		{"percent", "-5%", "it is below zero"},
 		{"percent", strings.Repeat("9", 400) + "%", "too large"},
 	}
 	for _, tt := range tests {

@@ -29,7 +29,7 @@ func parseJSON(name string, src []byte) (hcl.Expression, hcl.Diagnostics) {
 	}
 	expr, diags := json.ParseExpression(src, name)
 	if diags.HasErrors() {
-		return nil, limit(name, diag.WithCode(first(diags), CodeSyntax))
+		return nil, limit(name, diag.WithCode(first(src, diags), CodeSyntax))
 	}
 	if _, diags := hcl.ExprMap(expr); diags.HasErrors() {
 		return nil, hcl.Diagnostics{problemAt(CodeSyntax, expr.StartRange(), "file is not a JSON object",

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
+	"github.com/servegate/pipeline/internal/lazyregexp"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
 	"github.com/servegate/pipeline/pipeline/internal/regular"
 )
@@ -121,7 +123,7 @@ func (s *Sources) parse(name string, src []byte) (diags hcl.Diagnostics) {
 		if parsed != nil && parsed.Body != nil {
 			f.HCL = parsed
 		}
-		diags = limit(name, diag.WithCode(first(parseDiags), CodeSyntax))
+		diags = limit(name, diag.WithCode(first(src, parseDiags), CodeSyntax))
 	}
 	s.Files = append(s.Files, f)
 	return diags
@@ -129,13 +131,11 @@ func (s *Sources) parse(name string, src []byte) (diags hcl.Diagnostics) {
 
 // first removes consequential errors: all after a missing quote, because from there on the parser
 // confuses text and code, and further ones in a line that it has misread already.
-func first(diags hcl.Diagnostics) hcl.Diagnostics {
+func first(src []byte, diags hcl.Diagnostics) hcl.Diagnostics {
 	lines := map[int]bool{}
 	var out hcl.Diagnostics
 	for i, d := range diags {
-		if d.Summary == "Missing newline after argument" {
-			d.Detail += " If the value is text, write it in quotes."
-		}
+		d.Detail += advice(d, src)
 		if strings.HasPrefix(d.Summary, "Unclosed template") {
 			return diags[i : i+1]
 		}
@@ -151,6 +151,33 @@ func first(diags hcl.Diagnostics) hcl.Diagnostics {
 		out = append(out, d)
 	}
 	return out
+}
+
+// percentage ends where a percentage without quotes does.
+var percentage = lazyregexp.New(`[0-9]\s*%\s*$`)
+
+// advice says what is probably meant where the parser only says what it expected.
+func advice(d *hcl.Diagnostic, src []byte) string {
+	if d.Subject == nil || !d.Subject.CanSliceBytes(src) {
+		return ""
+	}
+	before := src[:d.Subject.Start.Byte]
+	line := before[bytes.LastIndexByte(before, '\n')+1:]
+	switch at := string(d.Subject.SliceBytes(src)); d.Summary {
+	case "Missing newline after argument", "Missing attribute separator":
+		return " If the value is text, write it in quotes."
+	case "Unexpected comma after argument":
+		return " If several values are meant, write them in brackets: [1, 2]."
+	case "Invalid expression":
+		if percentage.Match(line) {
+			return ` A percentage is text: write it in quotes, such as "5%".`
+		}
+	case "Argument or block definition required":
+		if at == "}" {
+			return " This brace closes nothing: remove it, or look for one too many above."
+		}
+	}
+	return ""
 }
 
 // missingQuote returns the diagnostic for a line whose last string does not end.

@@ -110,6 +110,24 @@ func TestLoadReadsPartsOfBrokenFiles(t *testing.T) {
 	}
 }
 
+// The parser says what it expected. Where it is plain what was meant, the message says how that is written.
+func TestSyntaxErrorsAdvise(t *testing.T) {
+	for text, want := range map[string]string{
+		"margin = 5%\n":                      `in quotes, such as "5%"`,
+		"größe = 1\nmargin = 2.5 %\n":        `in quotes, such as "5%"`,
+		"rate = 2, 4\n":                      "[1, 2]",
+		"a = { image = vllm/openai:v1 }\n":   "If the value is text, write it in quotes.",
+		"timeout = 10m\n":                    "If the value is text, write it in quotes.",
+		"gate \"a\" {\n  margin = 1\n}\n}\n": "This brace closes nothing",
+		"rate = \n":                          "Expected the start of an expression",
+	} {
+		_, diags := LoadText("a.hcl", []byte(text))
+		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {
+			t.Errorf("%q: got %v, want %q", text, diags, want)
+		}
+	}
+}
+
 func TestLoadTooManyFiles(t *testing.T) {
 	files := map[string]string{}
 	for i := range MaxFiles + 1 {

@@ -14,3 +14,26 @@ pipeline {
 
 pipeline {
 }
+
+server "sut" {
+  executable = "vllm"
+}
+
+server "vlm" {
+  executable = "vllm"
+}
+
+dataset "random" "chat" {
+  input_len  = 64
+  output_len = 64
+}
+
+benchmark "serving" {
+  target  = server.vllm.sut
+  dataset = dataset.random.chat
+
+  load {
+    rate     = 4
+    requests = 200
+  }
+}
