@@ -39,7 +39,7 @@ server "sglang" "sglang" {
   model    = "meta-llama/Meta-Llama-3.1-8B-Instruct"
   gpus     = 1
   port     = 30000
-  # Not carried over: the value of HF_TOKEN (secrets do not belong into the file: set PIPELINE_VAR_hf_token)
+  # Not carried over: the value of HF_TOKEN (secrets do not belong in the file: set PIPELINE_VAR_hf_token)
   # Not carried over: container_name: sglang (containers get names of their own)
   # Not carried over: restart: always (a server that ends has failed)
   # Not carried over: healthcheck = {"test":["CMD-SHELL","curl -f http://localhost:30000/health || exit 1"]}
@@ -102,7 +102,7 @@ gate "latency" {
 }
 
 # Not carried over:
-# * server sglang: the value of HF_TOKEN (secrets do not belong into the file: set PIPELINE_VAR_hf_token)
+# * server sglang: the value of HF_TOKEN (secrets do not belong in the file: set PIPELINE_VAR_hf_token)
 # * server sglang: container_name: sglang (containers get names of their own)
 # * server sglang: restart: always (a server that ends has failed)
 # * server sglang: healthcheck = {"test":["CMD-SHELL","curl -f http://localhost:30000/health || exit 1"]} (the

@@ -36,7 +36,7 @@ server "sglang" "sut" {
   port     = 30001
   # Not carried over: --publish 30001:30001 (the launcher chooses the address, and publishes the port on this
   # machine alone)
-  # Not carried over: the value of HF_TOKEN (secrets do not belong into the file: set PIPELINE_VAR_hf_token)
+  # Not carried over: the value of HF_TOKEN (secrets do not belong in the file: set PIPELINE_VAR_hf_token)
   # Not carried over: --host 0.0.0.0 (the launcher chooses the address)
   args = { tp_size = 2, mem_fraction_static = 0.7 }
   env  = { HF_TOKEN = var.hf_token }
@@ -98,5 +98,5 @@ gate "latency" {
 # * mkdir -p /fsx/user/.cache/huggingface (only commands that start a server or load it are read)
 # * server sut: --publish 30001:30001 (the launcher chooses the address, and publishes the port on this
 #   machine alone)
-# * server sut: the value of HF_TOKEN (secrets do not belong into the file: set PIPELINE_VAR_hf_token)
+# * server sut: the value of HF_TOKEN (secrets do not belong in the file: set PIPELINE_VAR_hf_token)
 # * server sut: --host 0.0.0.0 (the launcher chooses the address)

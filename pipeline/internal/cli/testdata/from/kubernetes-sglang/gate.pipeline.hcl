@@ -34,7 +34,7 @@ server "sglang" "meta_llama_31_8b_instruct_sglang" {
   model    = "meta-llama/Meta-Llama-3.1-8B-Instruct"
   gpus     = 1
   port     = 30000
-  # Not carried over: the value of HF_TOKEN (secrets do not belong into the file: set PIPELINE_VAR_hf_token)
+  # Not carried over: the value of HF_TOKEN (secrets do not belong in the file: set PIPELINE_VAR_hf_token)
   # Not carried over: imagePullPolicy = Always (see pull of the container)
   # Not carried over: ports = [{"containerPort":30000}] (the launcher chooses the address, and publishes the
   # port on this machine alone)
@@ -104,7 +104,7 @@ gate "latency" {
 # Not carried over:
 # * RuntimeClass nvidia (it belongs to the cluster: see pipeline.kubernetes)
 # * Service meta-llama-31-8b-instruct-sglang (it belongs to the cluster: see pipeline.kubernetes)
-# * server meta_llama_31_8b_instruct_sglang: the value of HF_TOKEN (secrets do not belong into the file: set
+# * server meta_llama_31_8b_instruct_sglang: the value of HF_TOKEN (secrets do not belong in the file: set
 #   PIPELINE_VAR_hf_token)
 # * server meta_llama_31_8b_instruct_sglang: imagePullPolicy = Always (see pull of the container)
 # * server meta_llama_31_8b_instruct_sglang: ports = [{"containerPort":30000}] (the launcher chooses the
