@@ -146,6 +146,8 @@ func TestWrongRequests(t *testing.T) {
 		{ab.Request{Base: "v1", Head: "v2", Model: qwen, Build: "make"}, "--build needs --executable"},
 		{ab.Request{Base: old, Head: next, Model: qwen, Program: "vllm"}, "--executable is the program that --build makes"},
 		{ab.Request{Base: "v1", Head: "v2", Model: qwen, Build: "make", Program: "../vllm;x"}, "must be a path within the checkout"},
+		{ab.Request{Base: "./old/llama-server", Head: "./llama-server", Model: "tny.gguf"}, "--model tny.gguf is neither a file nor a folder"},
+		{ab.Request{Base: "./old/llama-server", Head: "./llama-server", Model: "/models/tny"}, "--model /models/tny is neither"},
 		{ab.Request{Base: old, Head: next, Model: qwen, Slurm: "p", Kubernetes: "i"}, "exclude each other"},
 	} {
 		if _, err := write(tt.request, false); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/servegate/pipeline/internal/lazyregexp"
@@ -53,6 +54,8 @@ type Machine struct {
 	Local func(path string) bool
 	// Commit returns the commit of a git ref.
 	Commit func(ref string) (string, error)
+	// Simulated reports that no server is started, so that none reads its model.
+	Simulated bool
 	// Token reports whether a token of the model hub is set.
 	Token bool
 	// HubCache is the folder of this machine with what the hub's client downloaded, "" if there is none.
@@ -164,6 +167,18 @@ func (r Request) sides(m Machine) (base, head source, err error) {
 		return base, head, errors.New("a server that already runs takes no arguments: leave out --arg and --head-arg")
 	}
 	return base, head, nil
+}
+
+// checkModel returns an error if programs of this machine are to read a file or folder that is not there: every
+// launch would fail.
+func (r Request) checkModel(m Machine, base source) error {
+	path := filepath.IsAbs(r.Model) || strings.HasPrefix(r.Model, ".") ||
+		strings.HasSuffix(r.Model, ".gguf") && !strings.Contains(r.Model, "://")
+	elsewhere := base.kind != executable || r.Build != "" || r.Slurm != "" || r.Kubernetes != "" || m.Simulated
+	if !path || elsewhere || m.Local(r.Model) {
+		return nil
+	}
+	return fmt.Errorf("--model %s is neither a file nor a folder of this machine", r.Model)
 }
 
 // check finds what no diagnostic of the language would say as plainly.

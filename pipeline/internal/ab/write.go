@@ -67,6 +67,9 @@ func (r Request) resolve(m Machine) (comparison, error) {
 		c.base, c.head, err = r.sides(m)
 	}
 	if err == nil {
+		err = r.checkModel(m, c.base)
+	}
+	if err == nil {
 		c.engine, err = engineOf(r, c.base, c.head)
 	}
 	if err == nil {

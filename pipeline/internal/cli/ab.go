@@ -137,7 +137,9 @@ func (a *app) ab(ctx context.Context, f abFlags) error {
 			return exit(exitUsage, fmt.Errorf("--write %s: the file exists; name another, or run it by pipeline run %[1]s", name))
 		}
 	}
-	text, err := ab.Write(f.request, a.machine(ctx))
+	machine := a.machine(ctx)
+	machine.Simulated = f.run.plan.simulate != ""
+	text, err := ab.Write(f.request, machine)
 	if err != nil {
 		return exit(exitUsage, err)
 	}
