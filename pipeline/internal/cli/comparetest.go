@@ -28,6 +28,14 @@ type testFlags struct {
 	block  bool
 }
 
+// origin names the flag that a line of the written file comes from, "" for the others.
+func (f testFlags) origin(line string) string {
+	if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name == "margin" {
+		return "--margin"
+	}
+	return ""
+}
+
 // usualMargin is the margin of compare --test where none is named. Then no difference fails the command.
 const usualMargin = "5%"
 
@@ -252,6 +260,7 @@ func (a *app) compareTest(f compareFlags, t testFlags, args []string) error {
 	}
 	again := *a
 	again.In = bytes.NewReader(testFile(sides, axes, metrics, t))
+	again.origin = t.origin
 	cfg, err := again.load(configFlags{}, []string{"-"})
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/servegate/pipeline/pipeline/internal/event"
 	"github.com/servegate/pipeline/pipeline/internal/lang"
 	"github.com/servegate/pipeline/pipeline/internal/lang/diag"
+	"github.com/servegate/pipeline/pipeline/internal/plan"
 	"github.com/servegate/pipeline/pipeline/internal/target"
 	"github.com/servegate/pipeline/reports/escape"
 	"github.com/servegate/pipeline/reports/humanize"
@@ -187,15 +188,11 @@ func (a *app) validateCommand() *cobra.Command {
 			if asJSON {
 				return a.validateJSON(flags, allowIdentical, args)
 			}
-			cfg, err := a.load(flags, args)
+			cfg, p, diags, err := a.check(flags, allowIdentical, args)
 			if err != nil {
 				return err
 			}
-			p, err := a.plan(cfg, planFlags{timeScale: 1, allowIdentical: allowIdentical, anySimulation: true}, args)
-			if err != nil {
-				return err
-			}
-			if err := a.report(cfg, target.ValidateSimulation(cfg.Config, a.engines(), a.connectors)); err != nil {
+			if err := a.report(cfg, diags); err != nil {
 				return err
 			}
 			for _, s := range p.Sides {
@@ -209,6 +206,20 @@ func (a *app) validateCommand() *cobra.Command {
 	allowIdenticalFlag(cmd, &allowIdentical)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the diagnostics as JSON")
 	return cmd
+}
+
+// check reads a pipeline and plans it. The plan is nil if the diagnostics of reading it have errors.
+func (a *app) check(flags configFlags, allowIdentical bool, paths []string) (*lang.Config, *plan.Plan, hcl.Diagnostics, error) {
+	cfg, diags, err := a.read(flags, paths)
+	if err != nil || diags.HasErrors() {
+		return cfg, nil, diags, err
+	}
+	p, refused, err := a.buildPlan(cfg, planFlags{timeScale: 1, allowIdentical: allowIdentical, anySimulation: true}, paths)
+	if err != nil {
+		return cfg, nil, diags, exit(exitUsage, err)
+	}
+	diags = append(append(diags, refused...), target.ValidateSimulation(cfg.Config, a.engines(), a.connectors)...)
+	return cfg, p, diags, nil
 }
 
 // contents counts what a file declares: "2 servers, 1 benchmark, 1 gate".
@@ -228,16 +239,9 @@ func contents(cfg *lang.Config) string {
 }
 
 func (a *app) validateJSON(flags configFlags, allowIdentical bool, paths []string) error {
-	cfg, diags, err := a.read(flags, paths)
+	cfg, _, diags, err := a.check(flags, allowIdentical, paths)
 	if err != nil {
 		return err
-	}
-	if !diags.HasErrors() {
-		_, refused, err := a.buildPlan(cfg, planFlags{timeScale: 1, allowIdentical: allowIdentical, anySimulation: true}, paths)
-		if err != nil {
-			return err
-		}
-		diags = append(append(diags, refused...), target.ValidateSimulation(cfg.Config, a.engines(), a.connectors)...)
 	}
 	if err := diag.JSON(a.Out, a.sources(cfg), diags); err != nil {
 		return exit(exitInfrastructure, err)

@@ -31,6 +31,22 @@ func run(t *testing.T, wanted int, command ...string) string {
 	return out
 }
 
+// complaint runs a command without a terminal, fails the test unless it ends with an exit status, and returns what it
+// prints on standard error.
+func complaint(t *testing.T, wanted int, command ...string) string {
+	t.Helper()
+	var b bytes.Buffer
+	width := func() int { return 0 }
+	code := cli.Main(command, cli.Streams{
+		Out: io.Discard, Err: &b, Log: io.Discard, Environ: func() []string { return nil },
+		Getenv: func(string) string { return "" }, Width: width, OutWidth: width,
+	})
+	if code != wanted {
+		t.Fatalf("%v: exit status %d, want %d:\n%s", command, code, wanted, &b)
+	}
+	return b.String()
+}
+
 // widest returns the number of columns of the widest line of a text.
 func widest(text string) (columns int) {
 	for line := range strings.Lines(text) {

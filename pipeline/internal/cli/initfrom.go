@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -95,6 +96,10 @@ func (a *app) source(text string) (adopt.Source, error) {
 
 func readSource(path string) ([]byte, error) {
 	f, err := regular.Open(path)
+	if info, failed := os.Stat(path); err != nil && failed == nil && info.IsDir() {
+		return nil, fmt.Errorf("%w; name the file that starts the server, or pass on what a chart or kustomization renders: "+
+			"helm template %s | pipeline init --from -", err, path)
+	}
 	if err != nil {
 		return nil, err
 	}

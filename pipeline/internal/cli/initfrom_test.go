@@ -48,3 +48,14 @@ func TestInitFrom(t *testing.T) {
 		})
 	}
 }
+
+// A folder is no source. The message says how a chart becomes one.
+func TestInitFromFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("chart", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out := complaint(t, 3, "init", "--from", "chart"); !strings.Contains(out, "helm template chart | pipeline init --from -") {
+		t.Error(out)
+	}
+}
