@@ -24,8 +24,8 @@ var order = [][]string{
 	{"trends", "driver", "lang/function"},
 	{"history", "convert", "lang/syntax"},
 	{"store", "ui", "ab", "adopt"},
-	{"config", "event", "counted", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "spawn",
-		"regular", "git", "profile", "hclfile", "hub"},
+	{"config", "event", "counted", "recorder", "answers", "capacity", "comparability", "lang/diag", "lang/meter", "pairing", "scratch",
+		"spawn", "regular", "git", "profile", "hclfile", "hub"},
 }
 
 func TestOrderOfImport(t *testing.T) {
