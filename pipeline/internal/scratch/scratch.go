@@ -36,17 +36,20 @@ type Folder struct {
 	lock *flock.Flock
 }
 
+// tries is how often another program may be faster. After that the disk does not do what it says of locks.
+const tries = 10
+
 // New creates an empty folder in that of temporary files, after it has removed what killed programs left of the kind.
 func New(kind Kind) (*Folder, error) {
 	_, _ = sweep(kind, true) // whoever needs the space asks for cleanup, which tells
-	for {
+	for try := 1; ; try++ {
 		path, err := os.MkdirTemp("", kind.pattern())
 		if err != nil {
 			return nil, fmt.Errorf("make a temporary folder: %w: set TMPDIR to a folder that you may write to", err)
 		}
 		lock := lockOf(path)
 		held, err := lock.TryLock()
-		if _, gone := os.Stat(path); (held || err != nil) && gone == nil {
+		if _, gone := os.Stat(path); gone == nil && (held || err != nil || try > tries) {
 			return &Folder{path, lock}, nil
 		}
 		_ = lock.Close() // another program took it for one without an owner, in the moment before it was locked
