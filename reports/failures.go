@@ -44,7 +44,7 @@ func (v *view) failures() model.Section {
 	return s
 }
 
-// numbers are what differs between the lines that launches log on the same failure: times, process ids, addresses.
+// numbers matches what differs between log lines of the same failure in several launches: times, process IDs, addresses.
 var numbers = lazyregexp.New(`[0-9]+`)
 
 // failureGroup is a failure and where it happened. It groups failures of several launches that are equal but for numbers.

@@ -117,7 +117,8 @@ func TestLeadOfAPass(t *testing.T) {
 		"in a comment":     {judged([]result.Decision{improved("A", -0.2)}), true, "Improved: **A −20.0 %** (100 → 80.0 ms)", "more"},
 		"without a value":  {judged([]result.Decision{without}), true, "Improved: **A −30.0 %**", "ms)."},
 		"four in a comment": {judged(several), true,
-			"Improved: **B −50.0 %** (100 → 50.0 ms) · **D −40.0 %** (100 → 60.0 ms) · **C −30.0 %** (100 → 70.0 ms) · and 1 more", "**A"},
+			"Improved: **B −50.0 %** (100 → 50.0 ms) · **D −40.0 %** (100 → 60.0 ms) · **C −30.0 %** (100 → 70.0 ms) · " +
+				"and 1 more", "**A"},
 		"three in a comment": {judged(several[:3]), true, "**A −20.0 %** (100 → 80.0 ms)", "more"},
 		"gates that improved": {judged([]result.Decision{improved("A", -0.2)}, []result.Decision{held}), false,
 			"2 of 2 gates passed, 1 improved", ""},
@@ -252,8 +253,8 @@ func TestBaseThatFails(t *testing.T) {
 	}
 }
 
-// TestFindingsOfALead: what is open is counted by kind, each with its own number; after the first finding, a limit has what is left
-// of it, what is no metric its reason, and a metric its change.
+// TestFindingsOfALead: open findings are counted by kind. Those after the first show a metric's change, the distance to a limit,
+// or a reason.
 func TestFindingsOfALead(t *testing.T) {
 	red := func(change func(*result.Decision)) result.Decision {
 		return decided(result.Regression, func(d *result.Decision) {

@@ -22,7 +22,7 @@ func CreateOutputFile(folder string) (string, error) {
 	return f.Name(), f.Close()
 }
 
-// IsOutputFile reports whether a path can be that of a file that [CreateOutputFile] made.
+// IsOutputFile reports whether [CreateOutputFile] could have made the file at a path.
 func IsOutputFile(path string) bool {
 	number, ok := strings.CutPrefix(filepath.Base(path), outputPrefix)
 	return ok && filepath.IsAbs(path) && number != "" && strings.Trim(number, "0123456789") == ""

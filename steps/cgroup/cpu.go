@@ -1,10 +1,7 @@
 package cgroup
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -44,14 +41,15 @@ var (
 	version1CPU = cpuFiles{
 		limit: func(root, name string) string { return text(root, "cpu", name, "cpu.cfs_quota_us") },
 		read: func(root, name string) (throttled, used time.Duration) {
-			return counter(text(root, "cpu", name, "cpu.stat"), "throttled_time"), number(text(root, "cpuacct", name, "cpuacct.usage"))
+			stat, _ := counters(root, "cpu", name, "cpu.stat") // empty if unreadable
+			return time.Duration(stat["throttled_time"]), time.Duration(number(text(root, "cpuacct", name, "cpuacct.usage")))
 		},
 	}
 	version2CPU = cpuFiles{
 		limit: func(root, name string) string { return text(root, name, "cpu.max") },
 		read: func(root, name string) (throttled, used time.Duration) {
-			stat := text(root, name, "cpu.stat")
-			return counter(stat, "throttled_usec") * time.Microsecond, counter(stat, "usage_usec") * time.Microsecond
+			stat, _ := counters(root, name, "cpu.stat") // empty if unreadable
+			return time.Duration(stat["throttled_usec"]) * time.Microsecond, time.Duration(stat["usage_usec"]) * time.Microsecond
 		},
 	}
 )
@@ -59,20 +57,17 @@ var (
 // add adds the groups with a quota, from one up to the root. A container of version 1 has its own group at the root, and the
 // name that it has on the machine.
 func (c *CPU) add(g group, of cpuFiles) {
-	for name := filepath.Clean("/" + g.name); ; name = filepath.Dir(name) {
+	for name := range upward(g.name) {
 		if limit := of.limit(g.root, name); limit != "" && limit != "-1" && !strings.HasPrefix(limit, "max") {
 			q := quota{read: func() (throttled, used time.Duration) { return of.read(g.root, name) }}
 			q.throttled, q.used = q.read()
 			c.quotas = append(c.quotas, q)
 		}
-		if name == "/" {
-			return
-		}
 	}
 }
 
-// Throttled returns about how long a process of the group was stopped since CPUOf because a quota was used up. The kernel counts
-// the stops of all processes of a group on all processors. The part of one process is that of the time which it used: own.
+// Throttled estimates how long a process of the group was stopped since CPUOf because a quota was used up. The kernel adds up the
+// stops of all processes of a group on all processors. A process that used the time own gets the same share of both.
 func (c *CPU) Throttled(own time.Duration) time.Duration {
 	if c == nil {
 		return 0
@@ -83,25 +78,4 @@ func (c *CPU) Throttled(own time.Duration) time.Duration {
 		sum += float64(throttled-q.throttled) * min(float64(own)/float64(max(used-q.used, 1)), 1)
 	}
 	return time.Duration(sum)
-}
-
-// text returns the content of a file, "" if it is unreadable.
-func text(path ...string) string {
-	data, _ := os.ReadFile(filepath.Join(path...)) // nil with an error
-	return strings.TrimSpace(string(data))
-}
-
-// counter returns a number of a list of them, 0 if it is absent.
-func counter(list, name string) time.Duration {
-	for line := range strings.Lines(list) {
-		if n, is := strings.CutPrefix(line, name+" "); is {
-			return number(strings.TrimSpace(n))
-		}
-	}
-	return 0
-}
-
-func number(text string) time.Duration {
-	n, _ := strconv.ParseInt(text, 10, 64) // 0 with an error
-	return time.Duration(n)
 }

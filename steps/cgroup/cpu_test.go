@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestThrottled: the quotas of a process are those of its group and of the groups above it. It was stopped for its share of
-// their stops.
+// TestThrottled: a process is stopped by the quota of its own group and by those of the groups above it. Its share of a group's
+// stops is its share of the group's processor time.
 func TestThrottled(t *testing.T) {
 	const v1, v2 = "4:memory:/job\n3:cpu,cpuacct:/pod/run\n0::/other\n", "0::/pod/run\n"
 	stat := func(throttled, used string) string {

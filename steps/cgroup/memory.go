@@ -12,7 +12,7 @@ import (
 // Memory holds a control group and the groups above it, with their counters at the time MemoryOf was called.
 type Memory struct {
 	name   string  // as in /proc
-	kills  int     // out-of-memory kills in the group
+	kills  int64   // out-of-memory kills in the group
 	levels []level // the group first, then its parents
 	files  files
 }
@@ -35,7 +35,7 @@ const unlimited = 1 << 62
 // level is one group in the hierarchy.
 type level struct {
 	name, dir string
-	exhausted int // how often it reached its limit and could free nothing
+	exhausted int64 // how often it reached its limit and could free nothing
 }
 
 // MemoryOf finds the control group of a process. It returns nil without a group that counts memory.
@@ -61,16 +61,14 @@ func memory(root, name string, of files) *Memory {
 		return nil
 	}
 	m := &Memory{name: name, kills: own["oom_kill"], files: of}
-	for name = filepath.Clean("/" + name); ; name = filepath.Dir(name) {
+	for name := range upward(name) {
 		dir := filepath.Join(root, name)
 		// The root has none in version 2, except inside a cgroup namespace, and no limit in version 1.
 		if events, ok := of.read(dir); ok && (of == version2 || name != "/") {
 			m.levels = append(m.levels, level{name, dir, events["oom"]})
 		}
-		if name == "/" {
-			return m
-		}
 	}
+	return m
 }
 
 // Name returns the path of the group.
@@ -117,19 +115,10 @@ func (f files) limitOf(l level) string {
 }
 
 // read reads the counters of a group. Those of version 2 include the groups below.
-func (f files) read(dir string) (map[string]int, bool) {
-	text, err := os.ReadFile(filepath.Join(dir, f.events))
-	if err != nil {
-		return nil, false
+func (f files) read(dir string) (map[string]int64, bool) {
+	events, ok := counters(dir, f.events)
+	if ok && f.failures != "" {
+		events["oom"] = number(text(dir, f.failures))
 	}
-	events := map[string]int{}
-	for line := range strings.Lines(string(text)) {
-		name, count, _ := strings.Cut(strings.TrimSpace(line), " ")
-		events[name], _ = strconv.Atoi(count)
-	}
-	if f.failures != "" {
-		text, _ := os.ReadFile(filepath.Join(dir, f.failures))
-		events["oom"], _ = strconv.Atoi(strings.TrimSpace(string(text)))
-	}
-	return events, true
+	return events, ok
 }

@@ -4,6 +4,7 @@ package cgroup
 
 import (
 	"cmp"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -41,4 +42,38 @@ func (s System) groupsOf(pid int) []group {
 		all = append(all, g)
 	}
 	return all
+}
+
+// upward yields the name of a group, then those of the groups above it up to the root.
+func upward(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name = filepath.Clean("/" + name); yield(name) && name != "/"; name = filepath.Dir(name) {
+		}
+	}
+}
+
+// counters reads a file whose lines are a name and a count. It returns false if the file is unreadable.
+func counters(path ...string) (map[string]int64, bool) {
+	data, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		return nil, false
+	}
+	counts := map[string]int64{}
+	for line := range strings.Lines(string(data)) {
+		name, count, _ := strings.Cut(strings.TrimSpace(line), " ")
+		counts[name] = number(count)
+	}
+	return counts, true
+}
+
+// text returns the content of a file, "" if it is unreadable.
+func text(path ...string) string {
+	data, _ := os.ReadFile(filepath.Join(path...)) // nil with an error
+	return strings.TrimSpace(string(data))
+}
+
+// number parses a count, 0 if it is none.
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
 }

@@ -14,9 +14,9 @@ import (
 // anotherAfter is the time after which the next address of a target is tried, in wall time.
 const anotherAfter = 2 * time.Second
 
-// addresses are those of a target, looked up once in a run. A request can wait for its connection, so otherwise its latency would
-// have a lookup in it, and an address that does not answer would delay each of them. Connections take the addresses in turn, as
-// they would where a name server shuffles them. The zero value is ready.
+// addresses holds the addresses of a target, which are looked up once per run. A request may wait for its connection, so a lookup
+// for each connection would add to latencies, and so would an address that does not answer. Connections use the addresses in turn,
+// as they do if a name server shuffles them. The zero value is ready.
 type addresses struct {
 	lookup  func(ctx context.Context, host string) ([]string, error)    // nil for the system's
 	connect func(ctx context.Context, address string) (net.Conn, error) // nil for TCP

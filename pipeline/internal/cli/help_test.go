@@ -10,15 +10,22 @@ import (
 	"github.com/servegate/pipeline/reports/term"
 )
 
-// onTerminal runs a command on a terminal of some columns, 0 for none, and returns its exit status and what it prints.
-func onTerminal(columns int, command ...string) (code int, out string) {
-	var b bytes.Buffer
+// printed runs a command on a terminal of some columns, 0 for none, and returns its exit status and what it prints on standard
+// output and on standard error.
+func printed(columns int, command ...string) (code int, out, complaint string) {
+	var b, e bytes.Buffer
 	width := func() int { return columns }
 	code = cli.Main(command, cli.Streams{
-		Out: &b, Err: io.Discard, Log: io.Discard, Environ: func() []string { return nil },
+		Out: &b, Err: &e, Log: io.Discard, Environ: func() []string { return nil },
 		Getenv: func(string) string { return "" }, Width: width, OutWidth: width,
 	})
-	return code, b.String()
+	return code, b.String(), e.String()
+}
+
+// onTerminal runs a command on a terminal of some columns, 0 for none, and returns its exit status and what it prints.
+func onTerminal(columns int, command ...string) (code int, out string) {
+	code, out, _ = printed(columns, command...)
+	return code, out
 }
 
 // run runs a command without a terminal, fails the test unless it ends with an exit status, and returns what it prints.
@@ -35,16 +42,11 @@ func run(t *testing.T, wanted int, command ...string) string {
 // prints on standard error.
 func complaint(t *testing.T, wanted int, command ...string) string {
 	t.Helper()
-	var b bytes.Buffer
-	width := func() int { return 0 }
-	code := cli.Main(command, cli.Streams{
-		Out: io.Discard, Err: &b, Log: io.Discard, Environ: func() []string { return nil },
-		Getenv: func(string) string { return "" }, Width: width, OutWidth: width,
-	})
+	code, _, said := printed(0, command...)
 	if code != wanted {
-		t.Fatalf("%v: exit status %d, want %d:\n%s", command, code, wanted, &b)
+		t.Fatalf("%v: exit status %d, want %d:\n%s", command, code, wanted, said)
 	}
-	return b.String()
+	return said
 }
 
 // widest returns the number of columns of the widest line of a text.

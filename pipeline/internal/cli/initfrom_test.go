@@ -49,7 +49,7 @@ func TestInitFrom(t *testing.T) {
 	}
 }
 
-// A folder is no source. The message says how a chart becomes one.
+// TestInitFromFolder: a folder is refused with the command that renders a chart.
 func TestInitFromFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("chart", 0o700); err != nil {

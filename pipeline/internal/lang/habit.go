@@ -40,7 +40,8 @@ var habits = []habit{
 	{inRoot, []string{"secrets", "secret", "github", "inputs", "input", "vars", "runner", "job", "needs"},
 		`Values of the CI come in through variables: write variable "NAME" {} (with sensitive = true for a secret), pass --var NAME=VALUE or set PIPELINE_VAR_NAME, and refer to var.NAME.`},
 	{inBlock | inArgument | inRoot, []string{"count"},
-		`Write for_each = toset(["a", "b"]) and refer to each.key; for_each = var.on ? toset(["x"]) : toset([]) makes one block or none. To measure more often, write repeat { … } in the benchmark, with min and max.`},
+		`Write for_each = toset(["a", "b"]) and refer to each.key; for_each = var.on ? toset(["x"]) : toset([]) makes one block or none. ` +
+			`To measure more often, write repeat { … } in the benchmark, with min and max.`},
 	{inBlock, []string{"dynamic"},
 		"Nested blocks are not made by a loop. A whole server, deployment, step or gate has for_each, and a benchmark has a matrix."},
 	{inBlock | inRoot, []string{"module", "include", "import", "dependency", "mod"},

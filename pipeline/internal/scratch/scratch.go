@@ -36,10 +36,11 @@ type Folder struct {
 	lock *flock.Flock
 }
 
-// tries is how often another program may be faster. After that the disk does not do what it says of locks.
+// tries bounds how often New starts again because another program has locked its folder. After that, locks do not work on this
+// disk, and the folder is used without one.
 const tries = 10
 
-// New creates an empty folder in that of temporary files, after it has removed what killed programs left of the kind.
+// New creates an empty temporary folder. It first removes the folders of this kind that killed programs left.
 func New(kind Kind) (*Folder, error) {
 	_, _ = sweep(kind, true) // whoever needs the space asks for cleanup, which tells
 	for try := 1; ; try++ {
