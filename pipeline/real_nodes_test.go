@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,8 +11,8 @@ import (
 	"github.com/servegate/pipeline/reports/result"
 )
 
-// realNodes spreads one real vLLM over two processes, as over two nodes: what is
-// rendered is taken by its own parser, the ranks connect, and requests are answered.
+// realNodes spreads one real vLLM that pools over two processes, as over two nodes: what is rendered is taken by its own
+// parser, the ranks connect, and requests that generate nothing are answered.
 func realNodes(t *testing.T, venv string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
@@ -38,8 +39,14 @@ func realNodes(t *testing.T, venv string) {
 	if roles["node0"] != result.RoleServer || roles["node1"] != result.RoleNode {
 		t.Errorf("the members are %v", roles)
 	}
-	run := doc.Benchmarks[0].Cells[0].Runs[0]
-	if run.Status != result.RunOK || run.Failed > 0 {
-		t.Errorf("the run is %s: %s, %d failed", run.Status, run.Reason, run.Failed)
+	for _, b := range doc.Benchmarks {
+		run := b.Cells[0].Runs[0]
+		if run.Status != result.RunOK || run.Sent != 3 || run.Failed > 0 || run.Metrics["e2el.p50"] <= 0 {
+			t.Errorf("%s is %s: %s, %d sent, %d failed", b.Addr, run.Status, run.Reason, run.Sent, run.Failed)
+		}
+		input := run.Metrics["input_throughput.mean"] / run.Metrics["request_throughput.mean"]
+		if input <= 0 || b.Addr == "benchmark.embeddings" && math.Abs(input-24) > 1e-6 {
+			t.Errorf("%s: %g input tokens of a request", b.Addr, input)
+		}
 	}
 }

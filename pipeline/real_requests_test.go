@@ -194,25 +194,3 @@ func startRecorder(t *testing.T, target, out string) (url string, end func() str
 		return string(rest)
 	}
 }
-
-// realPooling sends what generates nothing to a real vLLM that pools.
-func realPooling(t *testing.T, venv string) {
-	t.Helper()
-	url := startVLLM(t, venv, "--runner", "pooling", "--convert", "embed")
-	queries := filepath.Join(t.TempDir(), "queries.jsonl")
-	if err := os.WriteFile(queries, []byte(`{"query":"What?","documents":["This.","That."],"output_tokens":1}`+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, args := range map[string][]string{
-		"embeddings":       {"--endpoint", "embeddings", "--input-len", "24"},
-		"rerank":           {"--endpoint", "rerank", "--dataset", "rerank", "--input-len", "24"},
-		"rerank of a file": {"--endpoint", "rerank", "--dataset", "file", "--dataset-path", queries},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := sent(t, url, shapeRequests, append(args, "--model", "tiny", "--max-concurrency", "2")...)
-			if got.Input == 0 || got.Output != 0 || name == "embeddings" && got.Input != shapeRequests*24 {
-				t.Errorf("%+v", got)
-			}
-		})
-	}
-}

@@ -40,7 +40,6 @@ func TestRealVLLM(t *testing.T) {
 		test func(*testing.T, string)
 	}{
 		{"example", realExample}, {"failures", realFailures}, {"measures", realMeasures}, {"nodes", realNodes}, {"pair", realPair},
-		{"pooling", realPooling},
 		{"requests", realRequests}, {"bench serve", realBenchServe}, {"clients", realClients},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t, forks) })

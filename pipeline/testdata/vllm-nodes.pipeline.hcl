@@ -1,8 +1,9 @@
-# A real vLLM on the CPU, spread over two processes that connect as those of two nodes do.
+# A real vLLM on the CPU that pools, spread over two processes that connect as those of two nodes do.
 
 variable "venv" {
   type = string
 }
+
 server "vllm" "s" {
   executable  = "${var.venv}/bin/vllm"
   model       = "${var.venv}/model"
@@ -11,9 +12,10 @@ server "vllm" "s" {
   nodes       = 2
   args = {
     tensor_parallel_size = 2
+    runner               = "pooling"
+    convert              = "embed"
     dtype                = "bfloat16"
-    max_model_len        = 512
-    block_size           = 32
+    max_model_len        = 2048
     enforce_eager        = true
     seed                 = 0
   }
@@ -29,17 +31,64 @@ server "vllm" "s" {
     interval = "1s"
   }
 }
-dataset "random" "p" {
-  input_len  = 32
-  output_len = 8
+
+dataset "random" "texts" {
+  input_len  = 24
+  output_len = 1
 }
-benchmark "b" {
-  target  = server.vllm.s
-  dataset = dataset.random.p
+
+dataset "rerank" "queries" {
+  input_len = 24
+}
+
+dataset "file" "queries" {
+  path = "queries.jsonl"
+}
+
+benchmark "embeddings" {
+  target   = server.vllm.s
+  endpoint = "embeddings"
+  dataset  = dataset.random.texts
   load {
     arrival         = "closed"
     max_concurrency = 2
-    requests        = 10
+    requests        = 3
+  }
+  limits {
+    lag_p99    = "5s"
+    rate_share = "1%"
+  }
+  repeat {
+    min = 1
+    max = 1
+  }
+}
+benchmark "rerank" {
+  target   = server.vllm.s
+  endpoint = "rerank"
+  dataset  = dataset.rerank.queries
+  load {
+    arrival         = "closed"
+    max_concurrency = 2
+    requests        = 3
+  }
+  limits {
+    lag_p99    = "5s"
+    rate_share = "1%"
+  }
+  repeat {
+    min = 1
+    max = 1
+  }
+}
+benchmark "file" {
+  target   = server.vllm.s
+  endpoint = "rerank"
+  dataset  = dataset.file.queries
+  load {
+    arrival         = "closed"
+    max_concurrency = 2
+    requests        = 3
   }
   limits {
     lag_p99    = "5s"
