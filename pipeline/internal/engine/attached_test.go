@@ -26,18 +26,18 @@ func (a answering) Ready(context.Context, steps.Endpoint, steps.Readiness) (stri
 }
 
 // TestAttachedServerIsNotWaitedFor: who says that a server runs is answered quickly, and in the
-// server's own words, that it does not serve.
+// server's own words, that it does not serve. One that is not there says nothing of a change, and is waited for once.
 func TestAttachedServerIsNotWaitedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err   error
 		set   time.Duration
 		most  time.Duration // for all launches together
-		class string
+		class string        // "" for a failure of the infrastructure
 	}{
 		"refuses": {&steps.RefusedError{Err: errors.New("GET /v1/models: status 404: no route, key top-secret")}, 0,
 			20 * time.Second, "refused"},
-		"does not answer": {errors.New("connection refused"), 0, 5 * time.Minute, "not_ready"},
-		"file's own time": {errors.New("connection refused"), 2 * time.Second, 20 * time.Second, "not_ready"},
+		"does not answer": {errors.New("connection refused"), 0, 65 * time.Second, ""},
+		"file's own time": {errors.New("connection refused"), 2 * time.Second, 5 * time.Second, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -54,12 +54,19 @@ func TestAttachedServerIsNotWaitedFor(t *testing.T) {
 				if took := time.Since(began); took > tt.most {
 					t.Errorf("took %v, want at most %v", took, tt.most)
 				}
+				said := out.Reason
 				failure := out.Launched[0].Attempts[0].Failure
-				if out.Status != result.StatusFailed || failure == nil || failure.Class != tt.class {
+				if (failure == nil) != (tt.class == "") || out.Status != result.StatusFailed {
 					t.Fatalf("status %s, failure %+v", out.Status, failure)
 				}
-				if words := tt.err.Error(); !strings.Contains(failure.Evidence, strings.ReplaceAll(words, "top-secret", "(redacted)")) {
-					t.Errorf("%q does not say %q", failure.Evidence, words)
+				if failure != nil {
+					said = failure.Evidence
+					if failure.Class != tt.class {
+						t.Errorf("class %s, want %s", failure.Class, tt.class)
+					}
+				}
+				if words := tt.err.Error(); !strings.Contains(said, strings.ReplaceAll(words, "top-secret", "(redacted)")) {
+					t.Errorf("%q does not say %q", said, words)
 				}
 			})
 		})
@@ -158,6 +165,52 @@ func TestStandInCertificate(t *testing.T) {
 		}
 		if out := s.run(t, t.Context()); out.Status != result.StatusComplete {
 			t.Errorf("status %s, %s", out.Status, out.Reason)
+		}
+	})
+}
+
+// leaving is a server that is ready at its first looks, and answers nothing later.
+type leaving struct {
+	fakeEngine
+	looks *int
+}
+
+func (e leaving) Ready(context.Context, steps.Endpoint, steps.Readiness) (string, bool, error) {
+	if *e.looks--; *e.looks < 0 {
+		return steps.StateStarting, false, errors.New("connection refused")
+	}
+	return steps.StateModels, true, nil
+}
+
+// TestAttachedServerThatLeaves: a server that was ready and then is not is a failure of that server, since the head may
+// have ended it.
+func TestAttachedServerThatLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(t, makePlan(t, []string{base, head}, []float64{2}, 4))
+		looks := 2 // before the run of the first repeat, and after it
+		s.o.Target = func(addr string, _ config.Outputs) (engine.TargetSpec, error) {
+			m := engine.Member{Name: addr, Role: result.RoleServer, Engine: fakeEngine{s.w}, Launcher: fakeLauncher{s.w, addr}}
+			m.Spec = steps.ServerSpec{Addr: addr}
+			if addr == head {
+				m.Spec.URL, m.Spec.Ready = "http://127.0.0.1:1", steps.Readiness{Timeout: 10 * time.Second}
+				m.Engine = leaving{fakeEngine{s.w}, &looks}
+			}
+			return single(m), nil
+		}
+		out := s.run(t, t.Context())
+		failed := 0
+		for _, l := range out.Launched {
+			for _, a := range l.Attempts {
+				if a.Failure == nil {
+					continue
+				}
+				if failed++; l.Target != head || a.Failure.Class == "not_ready" && l.Repeat == 1 {
+					t.Errorf("%s in repeat %d: %+v", l.Target, l.Repeat, a.Failure)
+				}
+			}
+		}
+		if failed < 2 {
+			t.Errorf("%d failures, %s: %s", failed, out.Status, out.Reason)
 		}
 	})
 }

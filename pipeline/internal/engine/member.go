@@ -204,6 +204,18 @@ func blame(m *member, target string, poll, theirs error) error {
 	return &memberError{m, theirs}
 }
 
+// wasReady reports whether a target has become ready in this run. A server that runs already and never did is not there:
+// nothing here would start it, and its absence says nothing of a change.
+func (r *runner) wasReady(target string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(slices.Concat(r.out.Launched, r.out.open), func(l Launched) bool {
+		return l.Target == target && len(l.Runs) > 0 && slices.ContainsFunc(l.Attempts, func(a result.Launch) bool {
+			return a.Failure == nil || a.Failure.Phase == phaseRun
+		})
+	})
+}
+
 // silence returns the time after which a member that is not ready has its last answer shown. It is short for a server that
 // already runs, because such a server has nothing to load.
 func silence(spec steps.ServerSpec) time.Duration {
@@ -262,8 +274,11 @@ func (r *runner) awaitMember(ctx context.Context, s *server, m *member) error {
 		if steps.Sleep(ctx, pollPause(m.Spec, waited)) != nil {
 			cause := context.Cause(ctx)
 			if errors.Is(cause, errNotReady) {
-				return blame(m, s.Target, why,
-					fmt.Errorf("%w (%s; last state %q: %w)", errNotReady, ready.Timeout, state, cmp.Or(why, errNoAnswer)))
+				late := fmt.Errorf("%w (%s; last state %q: %w)", errNotReady, ready.Timeout, state, cmp.Or(why, errNoAnswer))
+				if m.Spec.URL != "" && !r.wasReady(s.Target) {
+					return &machineError{fmt.Errorf("%s: %w: start it before the run, or correct its url", m.label(s.Target), late)}
+				}
+				return blame(m, s.Target, why, late)
 			}
 			return cause
 		}
