@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +62,7 @@ func TestScripts(t *testing.T) {
 			for _, name := range []string{"GOGC", "DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "PIPELINE_DOCKER2"} {
 				env.Setenv(name, os.Getenv(name))
 			}
-			return nil
+			return setPorts(env, "PORT1", "PORT2", "PORT3")
 		},
 		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -77,4 +78,19 @@ func TestScripts(t *testing.T) {
 			"simulatorimage": simulatorImage,
 		},
 	})
+}
+
+// setPorts sets variables to ports on which nothing listens, for servers that a script starts itself. Ports of its own
+// would meet those of other tests on the machine.
+func setPorts(env *testscript.Env, names ...string) error {
+	for _, name := range names {
+		free, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = free.Close() }() // only its port is used, once all are known
+		_, port, _ := net.SplitHostPort(free.Addr().String())
+		env.Setenv(name, port)
+	}
+	return nil
 }
