@@ -180,6 +180,17 @@ func PlainPercent(f float64) string {
 	return Minus(strconv.FormatFloat(f*100, 'g', 4, 64)) + " %"
 }
 
+// Spread formats a relative spread with two digits, or more before the point: "0.85 %", "5.3 %", "130 %".
+func Spread(f float64) string {
+	switch {
+	case !Finite(f):
+		return None
+	case f < 0.995:
+		return strconv.FormatFloat(f*100, 'g', 2, 64) + " %"
+	}
+	return Commas(strconv.FormatFloat(f*100, 'f', 0, 64)) + " %"
+}
+
 // Probability formats a p value with two significant digits.
 func Probability(p *float64) string {
 	switch {

@@ -191,7 +191,7 @@ func (v *view) noiseOn(machine string) string {
 		return humanize.None
 	}
 	slices.Sort(all)
-	return fmt.Sprintf("%.2g %%", 100*all[len(all)/2])
+	return humanize.Spread(all[len(all)/2])
 }
 
 // machine returns the page of a kind of machine: its noise, its calibrations and what drifted on it.
@@ -205,7 +205,7 @@ func (v *view) machine(m *Machine) *model.Report {
 		{Title: "spread of a pair", Align: model.Right}}}
 	for _, c := range slices.Backward(m.Calibrations) {
 		calibrations.Add(model.Plain(date(c.Time)), model.Code(c.Cell), model.Plain(c.Metric), model.Plain(fmt.Sprint(c.Pairs)),
-			model.Plain(fmt.Sprintf("%.2g %%", 100*c.PairSD)))
+			model.Plain(humanize.Spread(c.PairSD)))
 	}
 	series := model.Table{Columns: []model.Column{{Title: "series", Wrap: true}, {Title: "metric"}, {Title: "sessions", Align: model.Right},
 		{Title: "noise", Align: model.Right}, {Title: "change points", Align: model.Right}, {Title: "drift", Align: model.Right}}}
@@ -218,7 +218,7 @@ func (v *view) machine(m *Machine) *model.Report {
 			}
 			noise := humanize.None
 			if p.Noise > 0 {
-				noise = fmt.Sprintf("%.2g %%", 100*p.Noise)
+				noise = humanize.Spread(p.Noise)
 			}
 			series.Rows = append(series.Rows, model.Row{Page: "../" + seriesPath(t.Key), Cells: []model.Line{name(t), model.Plain(t.MetricLabel),
 				model.Plain(fmt.Sprint(len(p.Points))), model.Plain(noise), model.Plain(fmt.Sprint(len(p.Changes))), model.Plain(drift(p.Points))}})

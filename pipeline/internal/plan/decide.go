@@ -310,8 +310,8 @@ func (b *builder) refuseNoise(p *Plan, g Gate, w Power, level float64, src *conf
 		if at == (hcl.Range{}) {
 			at = src.Range
 		}
-		b.fail(at, "noise is above the margin", fmt.Sprintf("%s. The spread of %.2g %% is %s. Measure longer runs, or go on with --ignore-noise.",
-			err, 100*w.SD, w.Basis))
+		b.fail(at, "noise is above the margin", fmt.Sprintf("%s. The spread of %s is %s. Measure longer runs, or go on with --ignore-noise.",
+			err, humanize.Spread(w.SD), w.Basis))
 	}
 }
 

@@ -257,7 +257,7 @@ func (w Power) what() string {
 	if w.Metric == "" {
 		return w.Basis
 	}
-	return fmt.Sprintf("%s spreads by %.2g %% (%s)", w.Metric, 100*w.SD, w.Basis)
+	return fmt.Sprintf("%s spreads by %s (%s)", w.Metric, humanize.Spread(w.SD), w.Basis)
 }
 
 // writeLevel writes over what the comparisons of a gate are corrected, and when they are judged.
