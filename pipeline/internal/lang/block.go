@@ -27,6 +27,8 @@ type block struct {
 	// hasUnknown is true if the block holds something unknown, perhaps a misspelling of what is missing
 	// elsewhere.
 	hasUnknown bool
+	// mistaken holds the names of blocks that are written as arguments.
+	mistaken []string
 }
 
 // label returns the last label: the block's own name.
@@ -175,6 +177,7 @@ func (d *decoder) attributes(body *hclsyntax.Body, b *block) {
 		case known:
 			b.attrs[a.Name] = a
 		case b.typ.child(a.Name) != nil:
+			b.mistaken = append(b.mistaken, a.Name)
 			d.report(problem(codeArgument, a.NameRange, fmt.Sprintf("%s is a block, not an argument", a.Name),
 				fmt.Sprintf("Write %s without the equals sign.", usage(b.typ.child(a.Name)))))
 		case b.typ.free != "":
@@ -226,7 +229,9 @@ func (d *decoder) nested(body *hclsyntax.Body, b *block) {
 		t := b.typ.child(src.Type)
 		if t == nil {
 			d.unknownBlock(src, b.typ)
-			continue
+			if t = d.meant(src.Type, b.typ); t == nil || len(src.Labels) != len(t.labels) {
+				continue
+			}
 		}
 		count[t.name]++
 		if t.max > 0 && count[t.name] > t.max {
@@ -262,6 +267,14 @@ func (d *decoder) unknownBlock(src *hclsyntax.Block, parent *blockType) {
 		detail = how
 	}
 	d.report(problem(codeBlock, headerOf(src), summary, detail))
+}
+
+// meant returns the type of a misspelled block at the top of a file, nil if it is unclear. What refers to it is right.
+func (d *decoder) meant(name string, parent *blockType) *blockType {
+	if parent.name != rootName || here(name, inBlock) != "" || d.home(name, parent) != "" {
+		return nil
+	}
+	return parent.child(enum.Nearest(name, parent.childNames()))
 }
 
 // home advises where to put a block that another block type has, "" if none has it.

@@ -48,7 +48,12 @@ func (r jsonReader) body(object hcl.Expression, t *blockType) *hclsyntax.Body {
 		case child != nil && (!isArgument || isObject(p.Value)):
 			out.Blocks = append(out.Blocks, r.blocks(child, &hclsyntax.Block{Type: name, TypeRange: at}, p.Value)...)
 		case child == nil && !isArgument && t.free == "" && r.isUnknownBlock(name, t, p.Value):
-			out.Blocks = append(out.Blocks, &hclsyntax.Block{Type: name, TypeRange: at, Body: &hclsyntax.Body{SrcRange: at}})
+			unknown := &hclsyntax.Block{Type: name, TypeRange: at, Body: &hclsyntax.Body{SrcRange: at}}
+			if meant := r.meant(name, t); meant != nil {
+				out.Blocks = append(out.Blocks, r.blocks(meant, unknown, p.Value)...)
+			} else {
+				out.Blocks = append(out.Blocks, unknown)
+			}
 		case out.Attributes[name] != nil:
 			r.report(duplicate(name, at, out.Attributes[name].NameRange))
 		default:

@@ -29,7 +29,7 @@ type axis struct {
 func (e *evaluator) matrix(b *block) (axes []axis, ok bool) {
 	m := b.one("matrix")
 	if m == nil {
-		return nil, true
+		return nil, !slices.Contains(b.mistaken, "matrix")
 	}
 	s := e.newScope()
 	s.absent = map[string]string{"matrix": "An axis cannot refer to another axis."}

@@ -31,7 +31,10 @@ benchmark "serving" {
     benchmark = benchmark.serving
   }
 
-  load = { requests = 10 }
+  load   = { requests = 10 }
+  matrix = { length = [1, 2] }
+
+  output_len = matrix.length
 
   description {
     text = "x"

@@ -3,11 +3,16 @@ server "vllm" "sut" {
   model      = "Qwen/Qwen2.5-7B-Instruct"
 }
 
-dataset "random" "short" {
+datasett "random" "short" {
   input_len  = 64
   output_len = 16
 }
 
 benchmrk "serving" {
-  target = server.vllm.sut
+  target  = server.vllm.sut
+  dataset = dataset.random.short
+  load {
+    rate     = 4
+    requests = 100
+  }
 }
