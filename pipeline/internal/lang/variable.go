@@ -212,15 +212,23 @@ func (d declaration) parse(g given) (cty.Value, error) {
 	return d.accept(v)
 }
 
-// likeDefault converts a text given to a variable without a type. It returns a number or a bool if the default
-// is one and the text can be converted, else the text. A file thus reads a given value as it reads its own.
+// likeDefault converts a text given to a variable without a type. It returns a value of the default's kind if the text can
+// be converted, else the text. A file thus reads a given value as it reads its own.
 func (d declaration) likeDefault(text string) cty.Value {
 	v := cty.StringVal(text)
-	if d.def == cty.NilVal || d.def.IsNull() || d.def.Type() != cty.Number && d.def.Type() != cty.Bool {
+	if d.def == cty.NilVal || d.def.IsNull() {
 		return v
 	}
-	if like, err := convert.Convert(v, d.def.Type()); err == nil {
-		return like
+	switch want := d.def.Type(); {
+	case want == cty.Number, want == cty.Bool:
+		if like, err := convert.Convert(v, want); err == nil {
+			return like
+		}
+	case want.IsTupleType(), want.IsObjectType():
+		like, err := parseValue(text)
+		if err == nil && (want.IsTupleType() && like.Type().IsTupleType() || want.IsObjectType() && like.Type().IsObjectType()) {
+			return like
+		}
 	}
 	return v
 }

@@ -119,7 +119,11 @@ func TestTextsAreLikeAnUntypedDefault(t *testing.T) {
 		{"4", "many", cty.StringVal("many")},
 		{"false", "true", cty.True},
 		{`"4"`, "5", cty.StringVal("5")},
-		{"[1]", "[2]", cty.StringVal("[2]")},
+		{"[1]", "[2, 3]", cty.TupleVal([]cty.Value{cty.NumberIntVal(2), cty.NumberIntVal(3)})},
+		{"[1]", "2", cty.StringVal("2")},
+		{"{ a = 1 }", "{ b = 2 }", cty.ObjectVal(map[string]cty.Value{"b": cty.NumberIntVal(2)})},
+		{"{ a = 1 }", "4", cty.StringVal("4")},
+		{"[1]", "[", cty.StringVal("[")},
 		{"null", "5", cty.StringVal("5")},
 	}
 	for _, tt := range tests {
