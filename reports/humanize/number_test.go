@@ -86,8 +86,8 @@ func TestPercent(t *testing.T) {
 
 func TestSpread(t *testing.T) {
 	for in, want := range map[float64]string{
-		0: "0 %", 0.00854: "0.85 %", 0.0531: "5.3 %", 0.204: "20 %", 0.994: "99 %", 0.996: "100 %", 1.02: "102 %", 12.344: "1234 %", 200: "20,000 %",
-		math.NaN(): humanize.None,
+		0: "0 %", 0.00854: "0.85 %", 0.0531: "5.3 %", 0.204: "20 %", 0.994: "99 %", 0.996: "100 %", 1.02: "102 %", 12.344: "1234 %",
+		200: "20,000 %", math.NaN(): humanize.None,
 	} {
 		if got := humanize.Spread(in); got != want {
 			t.Errorf("spread(%g) = %s, want %s", in, got, want)
