@@ -73,6 +73,9 @@ var tools = []Tool{
 				"percentiles/p75": "p75", "percentiles/p90": "p90", "percentiles/p95": "p95", "percentiles/p99": "p99", "percentiles/p999": "p99.9",
 			},
 			Reader: "guidellm",
+		}, {
+			Keys:    []string{"benchmarks/0/request_loader benchmarks/0/metrics"},
+			Instead: "benchmarks of guidellm before 0.4, whose format is another one: measure with guidellm 0.4 or later",
 		}},
 		Sheets: []Sheet{{
 			Headers: []string{"Run Info,Request Counts", "Benchmark,Timings", "Run Info,Benchmark"},
@@ -89,6 +92,32 @@ var tools = []Tool{
 			{"total_throughput", "Total throughput", "tokens per second averaged over time, not tokens / duration"},
 			{"concurrency", "Concurrency", "requests in flight, weighted by time"},
 		},
+	},
+	// The predecessor of aiperf, with the same figures. The settings tell its objects from aiperf's: one level of arguments
+	// before 0.0.11, and groups after it. Package convert reads its CSV.
+	{
+		Name: "genai-perf", Releases: "0.0.16", Command: `genai-perf\s+profile`, Title: "NVIDIA GenAI-Perf",
+		Shapes: []Shape{{
+			Keys: []string{"request_latency/unit input_config/perf_analyzer", "request_latency/unit input_config/service_kind"},
+			Params: []Field{
+				{"input_config/model/0", "model"}, {"input_config/model_names/0", "model"},
+				{"input_config/tokenizer", "tokenizer"}, {"input_config/tokenizer/name", "tokenizer"},
+				{"input_config/endpoint_type", "endpoint_type"}, {"input_config/endpoint/type", "endpoint_type"},
+				{"input_config/concurrency", "max_concurrency"}, {"input_config/perf_analyzer/stimulus/concurrency", "max_concurrency"},
+				{"input_config/request_rate", "request_rate"}, {"input_config/perf_analyzer/stimulus/request_rate", "request_rate"},
+				{"input_config/session_concurrency", "session_concurrency"},
+				{"input_config/perf_analyzer/stimulus/session_concurrency", "session_concurrency"},
+				{"input_config/synthetic_input_tokens_mean", "input_len"}, {"input_config/input/synthetic_tokens/mean", "input_len"},
+				{"input_config/random_seed", "seed"}, {"input_config/input/random_seed", "seed"},
+			},
+			Figures: aiperfFigures, Times: aiperfTimes, Stats: aiperfStats,
+			Reader: "genai-perf",
+		}},
+		Prefix: "genai_perf",
+		Differences: slices.Concat(aiperfDifferences, []Difference{
+			{"e2el", "E2EL", "request latency until the last response, the one with the usage included"},
+			{"ttft", "TTFT", "time to the first response that is not empty"},
+		}),
 	},
 	// profile_export_aiperf.json: a tag with a unit and statistics for each metric. Its CSV is read by package convert.
 	{
@@ -110,20 +139,7 @@ var tools = []Tool{
 					{"input_config/datasets/0/type", "dataset_name"}, {"input_config/datasets/0/prompts/isl/mean", "input_len"},
 					{"input_config/datasets/0/prompts/osl/mean", "output_len"},
 				},
-				Figures: []Field{
-					{"request_throughput/avg", "request throughput"}, {"input_token_throughput/avg", "input throughput"},
-					{"output_token_throughput/avg", "output throughput"}, {"total_token_throughput/avg", "total throughput"},
-					{"request_count/avg", "completed"}, {"error_request_count/avg", "failed"}, {"goodput/avg", "request goodput"},
-					{"input_sequence_length/avg", "mean input tokens"}, {"output_sequence_length/avg", "mean output tokens"},
-					{"total_isl/avg", "total input tokens"}, {"total_osl/avg", "total output tokens"},
-				},
-				Times: []Times{
-					{"time_to_first_token", "ttft", ""}, {"request_latency", "e2e latency", ""}, {"inter_token_latency", "itl", ""},
-					{"inter_chunk_latency", "icl", ""},
-				},
-				Stats: map[string]string{
-					"avg": "mean", "p50": "p50", "p75": "p75", "p90": "p90", "p95": "p95", "p99": "p99", "min": "min", "max": "max", "std": "std",
-				},
+				Figures: aiperfFigures, Times: aiperfTimes, Stats: aiperfStats,
 				Reader: "aiperf",
 			},
 			{
@@ -137,15 +153,6 @@ var tools = []Tool{
 		}},
 		Prefix:      "aiperf",
 		Differences: aiperfDifferences,
-	},
-	// The predecessor of aiperf. Package convert reads its CSV. Its JSON has no shape of its own here.
-	{
-		Name: "genai-perf", Releases: "0.0.16", Command: `genai-perf\s+profile`, Title: "NVIDIA GenAI-Perf",
-		Prefix: "genai_perf",
-		Differences: slices.Concat(aiperfDifferences, []Difference{
-			{"e2el", "E2EL", "request latency until the last response, the one with the usage included"},
-			{"ttft", "TTFT", "time to the first response that is not empty"},
-		}),
 	},
 	// summary_ and stage_N_lifecycle_metrics.json. All times are in seconds.
 	{
@@ -388,6 +395,24 @@ var tools = []Tool{
 
 // tenths are the percentiles of vLLM's offline benchmarks.
 var tenths = map[string]string{"10": "p10", "25": "p25", "50": "p50", "75": "p75", "90": "p90", "99": "p99"}
+
+// aiperfFigures, aiperfTimes and aiperfStats are the figures of aiperf and of its predecessor.
+var (
+	aiperfFigures = []Field{
+		{"request_throughput/avg", "request throughput"}, {"input_token_throughput/avg", "input throughput"},
+		{"output_token_throughput/avg", "output throughput"}, {"total_token_throughput/avg", "total throughput"},
+		{"request_count/avg", "completed"}, {"error_request_count/avg", "failed"}, {"goodput/avg", "request goodput"},
+		{"input_sequence_length/avg", "mean input tokens"}, {"output_sequence_length/avg", "mean output tokens"},
+		{"total_isl/avg", "total input tokens"}, {"total_osl/avg", "total output tokens"},
+	}
+	aiperfTimes = []Times{
+		{"time_to_first_token", "ttft", ""}, {"request_latency", "e2e latency", ""}, {"inter_token_latency", "itl", ""},
+		{"inter_chunk_latency", "icl", ""},
+	}
+	aiperfStats = map[string]string{
+		"avg": "mean", "p50": "p50", "p75": "p75", "p90": "p90", "p95": "p95", "p99": "p99", "min": "min", "max": "max", "std": "std",
+	}
+)
 
 // aiperfDifferences also hold for its predecessor.
 var aiperfDifferences = []Difference{

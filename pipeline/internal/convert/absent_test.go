@@ -194,6 +194,15 @@ func TestForeignReport(t *testing.T) {
 	}
 }
 
+// TestOldGuideLLM: benchmarks of guidellm's first format say so.
+func TestOldGuideLLM(t *testing.T) {
+	const file = `{"benchmarks": [{"type_": "generative_benchmark", "request_loader": {}, "metrics": {"time_to_first_token_ms": {}}}]}`
+	if _, err := convert.Read(strings.NewReader(file), "benchmarks.json", convert.ReadOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "guidellm before 0.4") {
+		t.Error(err)
+	}
+}
+
 // TestServerMetricsAreNoResult: what aiperf collects of servers is kept apart from what it measures,
 // and nothing fails that was not counted.
 func TestServerMetricsAreNoResult(t *testing.T) {

@@ -38,6 +38,16 @@ func aiperfRun(root, _ *value, r *Run, e *entryList) error {
 	return nil
 }
 
+// genaiPerfLength reads the length of answers that was asked for; -1 stands for none.
+func genaiPerfLength(root, _ *value, r *Run, _ *entryList) error {
+	for _, path := range []string{"input_config/output_tokens_mean", "input_config/input/output_tokens/mean"} {
+		if mean := root.at(path); mean.str() != "-1" {
+			r.setParam("output_len", mean.str())
+		}
+	}
+	return nil
+}
+
 // aiperfAggregate reads profile_export_aiperf_aggregate.json: the mean of each figure over several
 // profile runs, under TAG_STATISTIC. The runs used one server, so they are one result, and their
 // spread is not that between launches.

@@ -21,7 +21,7 @@ var standard = StandardTools()
 // readers read what the table of tools cannot express, by the names that its shapes give them.
 var readers = map[string]func(root, item *value, r *Run, e *entryList) error{
 	"inferencex": inferenceXRow, "sglang": sglangCache, "guidellm": guidellmBenchmark, "aiperf": aiperfRun,
-	"aiperf aggregate": aiperfAggregate, "inference-perf": inferencePerfStage, "llmperf": llmperfSummary, "trtllm-bench": trtllmTokens,
+	"genai-perf": genaiPerfLength, "aiperf aggregate": aiperfAggregate, "inference-perf": inferencePerfStage, "llmperf": llmperfSummary, "trtllm-bench": trtllmTokens,
 	"llama-bench": llamaBenchTest,
 }
 

@@ -82,6 +82,22 @@ func TestToolFiles(t *testing.T) {
 			counts: convert.Counts{Sent: 801, Succeeded: 800, Failed: 1, FailedKnown: true, InputTokens: 440000},
 			absent: []string{"itl", "goodput"}, warning: "means over 4 profile runs of aiperf on one server",
 		}},
+		"tools/genai-perf.json": {{
+			format: "genai-perf", line: 1,
+			metrics: map[string]float64{"genai_perf_ttft.mean": 1.1463, "genai_perf_e2el.p99": 9.4361, "genai_perf_itl.p50": 0.03013,
+				"genai_perf_output_throughput.mean": 261.25, "request_throughput.mean": 1.5},
+			params: map[string]string{"model": "m", "tokenizer": "t", "endpoint_type": "chat", "max_concurrency": "10", "input_len": "3000",
+				"output_len": "", "seed": "0"},
+			counts: convert.Counts{Succeeded: 40, InputTokens: 120002, OutputTokens: 6976},
+			absent: []string{"ttft", "e2el", "aiperf_itl"},
+		}, {
+			format: "genai-perf", line: 2,
+			metrics: map[string]float64{"genai_perf_ttft.p50": 0.6401, "genai_perf_e2el.mean": 6.4062},
+			params: map[string]string{"model": "m", "tokenizer": "t", "endpoint_type": "chat", "request_rate": "2", "input_len": "3000",
+				"output_len": "174", "seed": "0"},
+			counts: convert.Counts{Succeeded: 40, InputTokens: 120002, OutputTokens: 6976},
+			absent: []string{"ttft", "e2el", "aiperf_itl"},
+		}},
 		"tools/inference-perf.json": {{
 			format: "inference-perf", line: 1,
 			metrics: map[string]float64{"ttft.p99": 0.9, "ttft.p99.9": 0.95, "tpot.p90": 0.055, "inference_perf_e2el.p50": 1.4,
