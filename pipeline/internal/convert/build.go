@@ -202,7 +202,7 @@ func (r *Run) finish() error {
 	if err := r.withoutNumber(); err != nil {
 		return err
 	}
-	if len(r.Metrics) == 0 && r.Counts == (Counts{}) {
+	if _, counted := r.seen["succeeded"]; len(r.Metrics) == 0 && r.Counts == (Counts{}) && !counted {
 		return &Error{Source: r.Source, Line: r.Line, Err: errNoFigure}
 	}
 	return nil
@@ -257,7 +257,8 @@ func (r *Run) count() {
 }
 
 // countSuccesses computes the successes of a result that reports its failures alone: the requests that were asked for
-// less those. Where their number is not stated either, the failures are a share of nothing and do not count.
+// less those. Where their number is not stated either, the failures are a share of nothing and do not count, but for a
+// result without a time or a rate, in which everything failed.
 func (r *Run) countSuccesses() {
 	c := &r.Counts
 	if _, reported := r.seen["succeeded"]; reported {
@@ -269,7 +270,20 @@ func (r *Run) countSuccesses() {
 		c.Succeeded = n - c.Failed
 	case c.Failed == 0:
 		c.FailedKnown = false
+	case r.measured():
+		r.seriousf("%d requests failed, but the result does not say of how many: they are not counted", c.Failed)
+		c.Failed, c.FailedKnown = 0, false
 	}
+}
+
+// measured reports whether a figure shows that requests succeeded. Failing requests are concurrent too.
+func (r *Run) measured() bool {
+	for id, v := range r.Metrics {
+		if v > 0 && !strings.HasPrefix(id, "concurrency.") {
+			return true
+		}
+	}
+	return false
 }
 
 // restoreRates computes rates that were rounded to 0: a single request of five minutes is printed

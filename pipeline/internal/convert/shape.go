@@ -245,7 +245,7 @@ func (e *entryList) text(label, value string, line int) {
 
 // times adds the statistics of a distribution.
 func (e *entryList) times(v *value, t foreign.Times, stats map[string]string, source string) error {
-	if v == nil {
+	if v == nil || v.is('n') {
 		return nil
 	}
 	unit := t.Unit

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/convert"
+	"github.com/servegate/pipeline/reports/result"
 )
 
 // TestUnitsBesideValues: a value with its unit is a value, in tables of either direction and in
@@ -107,6 +108,23 @@ func TestLogInAComment(t *testing.T) {
 	}
 }
 
+// TestNoneSucceeded: a result that counts no success and has no figure failed as a whole, also if its tool counts no failures.
+func TestNoneSucceeded(t *testing.T) {
+	for text, failed := range map[string]int{
+		`{"completed": 0, "total_output_tokens_retokenized": 0, "mean_ttft_ms": 0, "mean_e2e_latency_ms": 0, "request_throughput": 0}`: 0,
+		`{"aiperf_version": "0.13.0", "time_to_first_token": null, "request_count": null, "error_request_count": {"avg": 50}}`:         50,
+	} {
+		runs, err := convert.Read(strings.NewReader(text), "x.json", convert.ReadOptions{})
+		if err != nil || len(runs) != 1 || runs[0].Counts.Failed != failed {
+			t.Errorf("%s: %+v, %v", text, runs, err)
+			continue
+		}
+		if run, err := convert.Single(&runs[0]); err != nil || run.Status != result.RunFailed || run.Reason != "no request succeeded" {
+			t.Errorf("%s: %s (%s), %v", text, run.Status, run.Reason, err)
+		}
+	}
+}
+
 // TestFailuresAlone: results that state how many requests were asked for and how many failed had the rest succeed.
 func TestFailuresAlone(t *testing.T) {
 	for text, want := range map[string]convert.Counts{
@@ -114,6 +132,8 @@ func TestFailuresAlone(t *testing.T) {
 		"Requests,Failed,P50 TTFT (ms)\n200,50,20\n":  {Sent: 200, Succeeded: 150, Failed: 50, FailedKnown: true},
 		"Requests,Failed,P50 TTFT (ms)\n200,200,0\n":  {Sent: 200, Failed: 200, FailedKnown: true},
 		"Model,Failed,P50 TTFT (ms)\nm,0,20\n":        {},
+		"Model,Failed,P50 TTFT (ms)\nm,3,20\n":        {}, // of more than 3: there is a time
+		"Model,Failed,P50 TTFT (ms)\nm,200,0\n":       {Sent: 200, Failed: 200, FailedKnown: true},
 		"Completed,Failed,P50 TTFT (ms)\n150,50,20\n": {Sent: 200, Succeeded: 150, Failed: 50, FailedKnown: true},
 	} {
 		runs, err := convert.Read(strings.NewReader(text), "x.csv", convert.ReadOptions{})
