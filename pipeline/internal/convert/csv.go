@@ -71,6 +71,7 @@ func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
+	dropIndex(s.header, rows)
 	header := withMeasuredRates(s.header, func(col int) []string {
 		cells := make([]string, len(rows))
 		for i, row := range rows {
@@ -99,6 +100,31 @@ func readCSV(in *bufio.Reader, name string, opt ReadOptions) ([]Run, error) {
 		}
 	}
 	return runs, nil
+}
+
+// dropIndex blanks the index that pandas writes in the first column: the number of each row, from 0. It is not a setting,
+// and would pair the rows of two files by their places.
+func dropIndex(header []string, rows []tableRow) {
+	if heading := strings.TrimSpace(header[0]); heading != "" && heading != "Unnamed: 0" {
+		return
+	}
+	for i, row := range rows {
+		if cell := row.cells[0]; cell != "0" && (i == 0 || cell != following(rows[i-1].cells[0])) { // joined frames begin anew
+			return
+		}
+	}
+	for _, row := range rows {
+		row.cells[0] = ""
+	}
+}
+
+// following returns the whole number after another, "" if it is none.
+func following(number string) string {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return ""
+	}
+	return strconv.Itoa(n + 1)
 }
 
 // orNone returns the sides of a table, or one without a name.

@@ -111,6 +111,10 @@ func (d *document) distinct(runs []Run) {
 		if r.SameAs != 0 {
 			continue
 		}
+		if r.Params["run_number"] == "-1" {
+			d.warnf("%s is the warm-up of a sweep of vLLM and left out", r.At())
+			continue
+		}
 		if stage := summarised(r, runs); stage != nil {
 			d.warnf("%s sums up several stages, of which %s is one, and is left out", r.At(), stage.At())
 			continue

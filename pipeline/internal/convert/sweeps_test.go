@@ -44,6 +44,43 @@ func TestSweepOfVLLM(t *testing.T) {
 	if _, err := convert.Document(readFile(t, "sweeps/vllm-summary.json", convert.ReadOptions{}), convert.Options{}); err != nil {
 		t.Error(err)
 	}
+	// warmup.json beside them is no run.
+	runs := readFile(t, "sweeps/vllm-summary.json", convert.ReadOptions{})
+	runs[1].Params["run_number"] = "-1"
+	doc, err := convert.Document(runs, convert.Options{})
+	if err != nil || len(doc.Benchmarks[0].Cells[0].Runs) != 1 || !strings.Contains(strings.Join(doc.Warnings, " "), "warm-up") {
+		t.Errorf("%+v, %v", doc, err)
+	}
+}
+
+// TestIndexOfPandas: the number that pandas gives to each row does not make cells, in which the rows of two files would meet
+// by their places.
+func TestIndexOfPandas(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text string
+		want string // the parameter column of the last row
+	}{
+		"x.csv":      {",max_num_seqs,mean_ttft_ms\n0,32,10\n1,64,11\n", ""},
+		"joined.csv": {"Unnamed: 0,max_num_seqs,mean_ttft_ms\n0,32,10\n1,64,11\n0,32,12\n", ""},
+		"x.md":       {"|    | max_num_seqs | Mean TTFT (ms) | P99 TTFT (ms) |\n|---:|---:|---:|---:|\n|  0 | 32 | 10 | 20 |\n|  1 | 64 | 11 | 20 |\n", ""},
+		"levels.csv": {",max_num_seqs,mean_ttft_ms\n1,32,10\n2,64,11\n", "2"},
+		"names.csv":  {",max_num_seqs,mean_ttft_ms\n0,32,10\nhead,64,11\n", "head"},
+	} {
+		runs, err := convert.Read(strings.NewReader(tt.text), name, convert.ReadOptions{})
+		if err != nil || len(runs) < 2 {
+			t.Errorf("%s: %d results, %v", name, len(runs), err)
+			continue
+		}
+		last := runs[len(runs)-1]
+		if got, _ := last.Param("column"); got != tt.want || last.Params["max_num_seqs"] == "" || last.Metrics["ttft.mean"] == 0 {
+			t.Errorf("%s: column %q of %v", name, got, last.Params)
+		}
+	}
+	// Settings of the server that differ must be named.
+	_, err := convert.Document(readFile(t, "sweeps/vllm-summary.csv", convert.ReadOptions{Tool: "vllm"}), convert.Options{})
+	if err == nil || !strings.Contains(err.Error(), "max_num_seqs") {
+		t.Errorf("a sweep without its axis: %v", err)
+	}
 }
 
 // TestInferenceX: the curves of a collected file have its own figures per GPU and user.

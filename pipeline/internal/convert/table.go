@@ -133,6 +133,7 @@ func (t *textReader) closeTable() {
 	if table.joinHeadings() {
 		labels = labels[1:]
 	}
+	dropIndex(table.header, table.rows)
 	var first []string
 	if len(table.rows) > 0 {
 		first = table.rows[0].cells
