@@ -93,7 +93,7 @@ type fitting struct {
 	*document
 	opt        FitOptions
 	slots      []*slot
-	unreported map[string]bool // axes that no result reports, by benchmark and name
+	unreported map[string]bool // axes that no result reports, by benchmark and name; true if results stand for every value
 	left       int
 }
 
@@ -101,6 +101,7 @@ type fitting struct {
 type slot struct {
 	benchmark *result.Benchmark
 	cell      *result.Cell
+	values    []string // canonical, of the cell's axes
 	runs      []*Run
 }
 
@@ -109,7 +110,11 @@ func (f *fitting) place() error {
 	for i := range f.doc.Benchmarks {
 		b := &f.doc.Benchmarks[i]
 		for j := range b.Cells {
-			f.slots = append(f.slots, &slot{benchmark: b, cell: &b.Cells[j]})
+			s := &slot{benchmark: b, cell: &b.Cells[j]}
+			for _, v := range s.cell.Values {
+				s.values = append(s.values, canonicalValue(v.Value))
+			}
+			f.slots = append(f.slots, s)
 		}
 		if err := f.findUnreported(b); err != nil {
 			return err
@@ -134,7 +139,7 @@ func (f *fitting) findUnreported(b *result.Benchmark) error {
 		if slices.ContainsFunc(f.runs, func(r *Run) bool { _, ok := r.Param(f.param(axis)); return ok }) {
 			continue
 		}
-		f.unreported[b.Addr+" "+axis] = true
+		f.unreported[b.Addr+" "+axis] = f.opt.Loose || len(values[axis]) == 1
 		switch {
 		case len(values[axis]) == 1:
 		case f.opt.Loose:
@@ -167,8 +172,9 @@ func (f *fitting) param(axis string) string { return cmp.Or(f.opt.Names[axis], a
 // reported.
 func (f *fitting) placeRun(r *Run) error {
 	var found []*slot
+	param := paramsOf(r)
 	for _, s := range f.slots {
-		if f.belongs(r, s) {
+		if f.belongs(param, s) {
 			found = append(found, s)
 		}
 	}
@@ -190,18 +196,35 @@ func (f *fitting) placeRun(r *Run) error {
 
 func shortBenchmark(b *result.Benchmark) string { return strings.TrimPrefix(b.Addr, "benchmark.") }
 
-func (f *fitting) belongs(r *Run, s *slot) bool {
-	if name, ok := r.Param(benchmarkParam); ok && name != shortBenchmark(s.benchmark) && name != s.benchmark.Addr {
+// paramsOf returns Run.Param for one result, which looks up each parameter once for all cells.
+func paramsOf(r *Run) func(key string) (string, bool) {
+	type param struct {
+		value string
+		ok    bool
+	}
+	known := map[string]param{}
+	return func(key string) (string, bool) {
+		p, seen := known[key]
+		if !seen {
+			p.value, p.ok = r.Param(key)
+			known[key] = p
+		}
+		return p.value, p.ok
+	}
+}
+
+func (f *fitting) belongs(param func(string) (string, bool), s *slot) bool {
+	if name, ok := param(benchmarkParam); ok && name != shortBenchmark(s.benchmark) && name != s.benchmark.Addr {
 		return false
 	}
-	for _, v := range s.cell.Values {
-		if f.unreported[s.benchmark.Addr+" "+v.Name] {
-			if f.opt.Loose || len(valuesOfAxes(s.benchmark)[v.Name]) == 1 {
+	for i, v := range s.cell.Values {
+		if every, unreported := f.unreported[s.benchmark.Addr+" "+v.Name]; unreported {
+			if every {
 				continue
 			}
 			return false
 		}
-		if got, ok := r.Param(f.param(v.Name)); !ok || got != canonicalValue(v.Value) {
+		if got, ok := param(f.param(v.Name)); !ok || got != s.values[i] {
 			return false
 		}
 	}

@@ -32,6 +32,26 @@ func measured(source string, params map[string]string, ttft float64) convert.Run
 	}
 }
 
+// TestFitOfManyCells: the work for a result does not grow with the number of cells, of which sweeps have thousands.
+func TestFitOfManyCells(t *testing.T) {
+	allocations := func(cells int) float64 {
+		rates := make([]int, cells)
+		var runs []convert.Run
+		for i := range rates {
+			rates[i] = i + 1
+			runs = append(runs, measured("x.csv", map[string]string{"side": "base", "request_rate": fmt.Sprint(i + 1)}, float64(i+1)))
+		}
+		return testing.AllocsPerRun(1, func() {
+			if _, err := convert.Fit(runs, grid([]string{"base"}, rates...), convert.FitOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if few, many := allocations(50), allocations(400); many > 12*few {
+		t.Errorf("%.0f allocations for 50 cells, %.0f for 400", few, many)
+	}
+}
+
 // Each result is in the one cell that its parameters name, whatever they are called, and
 // each launch is a run of its own there.
 func TestFit(t *testing.T) {
