@@ -21,8 +21,8 @@ var standard = StandardTools()
 // readers read what the table of tools cannot express, by the names that its shapes give them.
 var readers = map[string]func(root, item *value, r *Run, e *entryList) error{
 	"inferencex": inferenceXRow, "sglang": sglangCache, "guidellm": guidellmBenchmark, "aiperf": aiperfRun,
-	"genai-perf": genaiPerfLength, "aiperf aggregate": aiperfAggregate, "inference-perf": inferencePerfStage, "llmperf": llmperfSummary, "trtllm-bench": trtllmTokens,
-	"llama-bench": llamaBenchTest,
+	"genai-perf": genaiPerfLength, "aiperf aggregate": aiperfAggregate, "inference-perf": inferencePerfStage, "llmperf": llmperfSummary,
+	"trtllm-bench": trtllmTokens, "llama-bench": llamaBenchTest,
 }
 
 // groups return the group of a tool's figure where it depends on the result.
