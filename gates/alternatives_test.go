@@ -58,6 +58,9 @@ func TestVerdictsOfTheOtherTests(t *testing.T) {
 			if d.Verdict != tt.want {
 				t.Errorf("%s: %s, want %s", d.Verdict, d.Reason, tt.want)
 			}
+			if d.Outcome != nil && d.Outcome.Exact && tt.test == gates.SignFlip {
+				t.Error("the p value of sign flips has been taken as exact")
+			}
 			if _, err := json.Marshal(d); err != nil {
 				t.Errorf("a decision must be writable: %v", err)
 			}
@@ -75,6 +78,38 @@ func TestTooFewValuesForAnIntervalAreNamed(t *testing.T) {
 	}
 	if needPairs(d) < 5 {
 		t.Errorf("%d repeats would decide, but 5 are the least for 0.05", needPairs(d))
+	}
+}
+
+// TestAPValueAtItsLevel: a p value of counts that equals its level rejects, as [gates.CanReject] says.
+func TestAPValueAtItsLevel(t *testing.T) {
+	for _, tt := range []struct {
+		test    *gates.Test
+		repeats int
+		alpha   float64
+	}{{gates.SignFlip, 5, 1. / 32}, {gates.MannWhitney, 3, 1. / 20}, {gates.MannWhitney, 5, 1. / 252}, {gates.Permutation, 4, 1. / 70},
+		{gates.Permutation, 9, 1. / 48620}} {
+		c := byTest(comparison(t, "ttft.p99", ratios(1, 1.10, 1.11, 1.09, 1.12, 1.08, 1.13, 1.07, 1.14, 1.06)[:tt.repeats]), tt.test)
+		d := judge(t, gates.Family{Alpha: tt.alpha, Comparisons: []gates.Comparison{c}}).Comparisons[0]
+		if d.Verdict != gates.Regression || d.Outcome.Interval.Unbounded {
+			t.Errorf("%s of %d: %s, p = %g at %g, unbounded %v: %s", tt.test, tt.repeats, d.Verdict, d.Outcome.P, tt.alpha,
+				d.Outcome.Interval.Unbounded, d.Reason)
+		}
+	}
+}
+
+// TestDetectableChangeOfWelch: equal spreads have the degrees of freedom of both sides.
+func TestDetectableChangeOfWelch(t *testing.T) {
+	c := byTest(comparison(t, "ttft.p99", nil), gates.Welch)
+	base := []float64{0.97, 1.02, 1.03, 0.99}
+	c.Unpaired = &gates.Samples{Base: base}
+	for _, v := range base {
+		c.Unpaired.Head = append(c.Unpaired.Head, 1.01*v)
+	}
+	d := judgeOne(t, c)
+	want := math.Expm1(gates.DetectableChange(7, d.Outcome.SE*math.Sqrt(7), 0.05, gates.Power)) // 6 degrees of freedom
+	if math.Abs(d.Outcome.Interval.MDE-want) > 1e-12 {
+		t.Errorf("%g is found, want %g: %+v", d.Outcome.Interval.MDE, want, d.Outcome)
 	}
 }
 
@@ -267,6 +302,18 @@ func TestMaxTOfOneIsASignFlip(t *testing.T) {
 	if one.Outcome.PHolm != flip.Outcome.PHolm || one.Outcome.PBetterHolm != flip.Outcome.PBetterHolm || one.Outcome.P != flip.Outcome.P ||
 		one.Outcome.Interval.Upper != flip.Outcome.Interval.Upper {
 		t.Errorf("max-T %+v, sign flip %+v", one, flip)
+	}
+	expected := func(test *gates.Test) float64 {
+		c := byTest(comparison(t, "ttft.p99", ratios(1, 0.93, 0.94, 0.92, 0.96, 0.93, 0.95, 0.94, 0.91)), test)
+		c.Expect = gates.ExpectImprovement
+		return judgeOne(t, c).Outcome.PBetterHolm
+	}
+	if a, b := expected(gates.MaxT), expected(gates.SignFlip); a != b {
+		t.Errorf("an improvement beyond the margin: max-T %g, sign flip %g", a, b)
+	}
+	rounded := ratios(1, 1+2e-16, 1+4e-16, 1+2e-16, 1+4e-16, 1+2e-16, 1+4e-16, 1+2e-16, 1+4e-16)
+	if o := judgeOne(t, byTest(comparison(t, "ttft.p99", rounded), gates.MaxT)).Outcome; o.PHolm != 1 || o.PBetterHolm != 1 {
+		t.Errorf("rounding is a difference: %+v", o)
 	}
 	other := comparison(t, "tpot.mean", pairs)
 	j := judge(t, gates.Family{Comparisons: []gates.Comparison{byTest(comparison(t, "ttft.p99", pairs), gates.MaxT), other}})

@@ -57,7 +57,7 @@ func (c Comparison) amongBlocks(repeats []int, d []float64) Clusters {
 	_, spread := meanSD(means)
 	expected := c.Between*c.Between + within/(n-k)*k/n
 	own := Clusters{SE: spread * math.Sqrt(squares) / n, DF: k - 1, Beside: true}
-	if own.SE <= given.SE || (distuv.ChiSquared{K: k - 1}).Survival((k-1)*spread*spread/expected) >= blockLevel {
+	if (distuv.ChiSquared{K: k - 1}).Survival((k-1)*spread*spread/expected) >= blockLevel {
 		return given
 	}
 	return own

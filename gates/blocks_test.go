@@ -1,6 +1,7 @@
 package gates_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -124,6 +125,27 @@ func TestBetweenMakesTheClaimOneAboutAllBlocks(t *testing.T) {
 	if these.Verdict != gates.Regression || all.Verdict != gates.Regression {
 		t.Errorf("%s of these, and %s of all, want regressions", these.Verdict, all.Verdict)
 	}
+	// Blocks of one pair each show nothing of their own.
+	single := comparison(t, "ttft.p50", alike)
+	single.Between, single.Blocks = 0.03, map[int]string{}
+	for _, p := range alike {
+		single.Blocks[p.Repeat] = fmt.Sprint(p.Repeat)
+	}
+	own := these.Outcome.SE
+	if o := judgeOne(t, single).Outcome; math.Abs(o.SE-math.Hypot(own, 0.03/math.Sqrt(8))) > 1e-12 || o.DF != 7 || all.Outcome.DF != 7 {
+		t.Errorf("%+v and %+v", o, all.Outcome)
+	}
+	// Digits and equal pairs leave as much open as without blocks.
+	digits := constantSides(t, 100, 101, 1, 5)
+	digits.Between = 0.001
+	equal := constantSides(t, 100, 146, 0, 5)
+	equal.Between, equal.Unrounded = 0.001, true
+	if a, b := judgeOne(t, digits).Outcome, judgeOne(t, equal).Outcome; a.P < 0.4 || b.Exact {
+		t.Errorf("p = %g of what digits hide, exact %v of what blocks add to", a.P, b.Exact)
+	}
+	if gates.BetweenOf(lookup(t, "queue.mean"), 0.1) != 0 || gates.BetweenOf(lookup(t, "ttft.p50"), 0.1) != math.Log1p(0.1) {
+		t.Error("a share of differences")
+	}
 	apart := ratios(1, 1.160, 1.001, 1.165, 0.998, 1.158, 1.003, 1.161, 1.002)
 	these, all = decide(apart, 0), decide(apart, 0.03)
 	if these.Verdict != gates.Regression || all.Verdict != gates.Inconclusive || all.Outcome.DF > 2 {
@@ -132,6 +154,30 @@ func TestBetweenMakesTheClaimOneAboutAllBlocks(t *testing.T) {
 	}
 	if !strings.Contains(all.Reason, "more machines would decide it") {
 		t.Errorf("reason %q", all.Reason)
+	}
+	// A bound beyond the margin is open by the machines, too.
+	for name, change := range map[string]func(c *gates.Comparison){
+		"strict": func(c *gates.Comparison) { c.Strict = true },
+		"improvement": func(c *gates.Comparison) {
+			c.Expect = gates.ExpectImprovement
+			for i, p := range c.Pairs {
+				c.Pairs[i].Base, c.Pairs[i].Head = p.Head, p.Base
+			}
+		},
+	} {
+		c := comparison(t, "ttft.p50", ratios(1, 1.071, 1.070, 1.075, 1.074, 1.068, 1.069, 1.072, 1.071))
+		c.Blocks, c.Between = map[int]string{}, 0.03
+		for i, p := range c.Pairs {
+			c.Blocks[p.Repeat] = []string{"n1", "n2"}[i%2]
+		}
+		change(&c)
+		if d := judgeOne(t, c); d.Verdict != gates.Inconclusive || !strings.Contains(d.Reason, "more machines would decide it") {
+			t.Errorf("%s: %s: %s", name, d.Verdict, d.Reason)
+		}
+	}
+	wild := decide(ratios(1, 1.45, 1.45, 0.90, 0.90, 1.40, 1.42, 0.88, 0.92), 0.005)
+	if wild.Verdict != gates.Inconclusive || !strings.Contains(wild.Reason, "more repeats would decide it") {
+		t.Errorf("%s: %q", wild.Verdict, wild.Reason)
 	}
 	// Here the pairs are what is noisy, and the machines hardly matter.
 	noisy := decide(ratios(1, 1.09, 1.08, 0.96, 0.95, 1.07, 1.06, 0.98, 0.99), 0.005)

@@ -36,6 +36,14 @@ func TestFamilyIsChecked(t *testing.T) {
 		"alpha a half":    {gates.Family{Alpha: 0.5}, "below 0.5"},
 		"alpha NaN":       {gates.Family{Alpha: math.NaN()}, "alpha is NaN"},
 		"pass alpha":      {gates.Family{Alpha: 0.05, PassAlpha: -1}, "pass alpha"},
+		"pass alpha half": {gates.Family{Alpha: 0.05, PassAlpha: 0.5}, "pass alpha"},
+		"flips of answers": {one(func(c *gates.Comparison) { c.Metric, c.Test = lookup(t, "agreement.share"), gates.SignFlip }),
+			"cannot judge what is answered"},
+		"improved agreement": {one(func(c *gates.Comparison) {
+			c.Metric, c.Expect = lookup(t, "agreement.share"), gates.ExpectImprovement
+		}), "cannot show an improvement"},
+		"runs around a crash": {gates.Family{Alpha: 0.05, Success: []gates.Success{{ID: "s", Head: []gates.Run{{Repeat: 1, Sent: 1},
+			{Repeat: 1, ServerFailed: true}, {Repeat: 1, Sent: 1}}}}}, "repeat 1 has more than one run of the head"},
 		"sign flips":      {one(func(c *gates.Comparison) { c.Test, c.Planned = gates.SignFlip, 8 }), ""},
 		"max-T":           {one(func(c *gates.Comparison) { c.Test, c.Planned = gates.MaxT, 8 }), ""},
 		"ranks":           {one(func(c *gates.Comparison) { c.Test = gates.MannWhitney }), ""},
@@ -65,6 +73,12 @@ func TestFamilyIsChecked(t *testing.T) {
 		"nothing left": {gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{
 			planned("ttft.p99", share("gate.a", 0.05)), planned("ttft.p50", nil),
 		}}, "leave nothing for the gates without one"},
+		"nothing left, and nothing to test": {gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{
+			planned("ttft.p99", share("gate.a", 0.05)), planned("ttft.p50", func(c *gates.Comparison) { c.Descriptive = "a file" }),
+			planned("ttft.p90", func(c *gates.Comparison) {
+				c.Test, c.Unpaired = gates.Prediction, &gates.Samples{Base: make([]float64, 9)}
+			}),
+		}}, ""},
 		"one gate, two shares": {gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{
 			planned("ttft.p99", share("gate.a", 0.01)), planned("ttft.p50", share("gate.a", 0.02)),
 		}}, "has the shares 0.01 and 0.02"},
@@ -129,6 +143,9 @@ func TestCanReject(t *testing.T) {
 		{gates.MannWhitney, 0.05 / 50, 7},
 		{gates.Permutation, 0.05 / 20, 6},
 		{gates.Permutation, 1e-5, 10},
+	}
+	if gates.CanReject(gates.SignFlip, 16, 1.2e-5) == nil { // all 2¹⁶ flips are visited
+		t.Error("16 sign flips reach 1.2e-5")
 	}
 	for _, tt := range tests {
 		if err := gates.CanReject(tt.test, tt.least, tt.alpha); err != nil {
@@ -198,6 +215,9 @@ func TestNeedPairsIsTheLeastThatWorks(t *testing.T) {
 func TestTestsRefuseWhatTheyCannotUse(t *testing.T) {
 	if _, err := gates.PairedT([]float64{1}); !errors.Is(err, gates.ErrTooFew) {
 		t.Errorf("one value: %v", err)
+	}
+	if s, err := gates.PairedT([]float64{1, 1 + 1e-15, 1}); err != nil || !s.Exact {
+		t.Errorf("rounding is a spread: %+v, %v", s, err)
 	}
 	if _, err := gates.PairedT([]float64{1, math.NaN()}); err == nil {
 		t.Error("NaN was tested")

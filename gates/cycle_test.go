@@ -49,6 +49,20 @@ func TestNoCycle(t *testing.T) {
 	if c, ok := gates.FindCycle(at[:7], side[:7], values[:7]); ok {
 		t.Errorf("seven runs have %+v", c)
 	}
+	// The best of all periods that are tried is not taken for the only one.
+	s, named := newSimulator(3), 0
+	for range 400 {
+		for i := range values {
+			values[i] = s.rng.NormFloat64()
+		}
+		if c, ok := gates.FindCycle(at, side, values); ok && c.P <= 0.05 {
+			named++
+		}
+	}
+	atMost(t, "cycles of noise", named, 400, 0.05)
+	if c, ok := gates.FindCycle(at[:7], side[:7], values[:7]); ok {
+		t.Errorf("seven runs have %+v", c)
+	}
 	if c, ok := gates.FindCycle(make([]float64, 24), side, values); ok {
 		t.Errorf("runs at one time have %+v", c)
 	}

@@ -2,6 +2,7 @@ package gates_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/gates"
@@ -42,6 +43,9 @@ func TestAnExpectedImprovementIsShownOrNot(t *testing.T) {
 			if d.Verdict != tt.want || d.Refuted != tt.refuted {
 				t.Errorf("%s, refuted %v: %s", d.Verdict, d.Refuted, d.Reason)
 			}
+			if d := judgeOne(t, byTest(tt.c, gates.Welch)); (d.Verdict == gates.Improvement) != (tt.want == gates.Improvement) {
+				t.Errorf("by Welch's test %s: %s", d.Verdict, d.Reason)
+			}
 		})
 	}
 }
@@ -72,7 +76,8 @@ func TestAnExpectedImprovementHoldsWithWhatWasMeasuredAtFirst(t *testing.T) {
 	c := better(0.02, 0, 6)
 	c.Voided = []gates.Pair{{Repeat: 3, Base: 1, Head: 1.1}}
 	f := gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}
-	if d := judge(t, f).Comparisons[0]; d.Verdict != gates.Inconclusive {
+	if d := judge(t, f).Comparisons[0]; d.Verdict != gates.Inconclusive ||
+		!strings.Contains(d.Reason, "with what was measured at first") {
 		t.Errorf("%s: %s", d.Verdict, d.Reason)
 	}
 	f.Comparisons[0].Voided[0].Head = math.NaN()

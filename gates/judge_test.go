@@ -169,6 +169,9 @@ func TestZeroVarianceIsNamed(t *testing.T) {
 			if equal := tt.ratio == 1; d.Outcome.Exact != equal {
 				t.Errorf("exact: %t, want %t", d.Outcome.Exact, equal)
 			}
+			if d.Difference.Worse != (tt.want == gates.Regression || name == "below the margin") {
+				t.Errorf("worse: %v", d.Difference.Worse)
+			}
 			if len(d.Warnings) != 1 {
 				t.Errorf("warnings: %q", d.Warnings)
 			}

@@ -67,7 +67,8 @@ func TestKnownSpreadIsBesideTodays(t *testing.T) {
 	if w := endless.Noise.Prior; w > 6.1 {
 		t.Errorf("a calibration has a weight of %g degrees of freedom, however long it was", w)
 	}
-	if few := test(Known{SD: 0.017, DF: 3, Within: 1.5}); few.Upper <= endless.Upper || few.Greater <= endless.Greater {
+	few := test(Known{SD: 0.017, DF: 3, Within: 1.5})
+	if few.Noise.Prior > 2.1 || few.Upper <= endless.Upper || few.Greater <= endless.Greater {
 		t.Errorf("three pairs say as much as endless ones: %g and %g", few.Upper, endless.Upper)
 	}
 	if endless.Upper >= own.Shift+tCritical(0.05, 3)*own.SE {
@@ -95,6 +96,50 @@ func TestKnownSpreadsAreRefused(t *testing.T) {
 	for _, k := range []Known{{0, 10, 1.5}, {math.NaN(), 10, 1.5}, {0.02, 0, 1.5}, {0.02, 10, 1}, {0.02, 10, 5}} {
 		if k.check() == nil {
 			t.Errorf("%+v was accepted", k)
+		}
+	}
+}
+
+// TestKnownSpreadHidesNoDigits: what the digits of equal pairs leave open stays open.
+func TestKnownSpreadHidesNoDigits(t *testing.T) {
+	k := Known{SD: 0.001, DF: 20, Within: 1.5}
+	x := Sample{Differences: []float64{0.01, 0.01, 0.01, 0.01}, Known: &k, Rounding: Rounding{Bias: 0.01, SD: 0.004, Printed: true}}
+	if s, err := PairedTTest.Run(x, Settings{Alpha: 0.05}); err != nil || s.Greater < 0.4 {
+		t.Errorf("p = %g, %v", s.Greater, err)
+	}
+}
+
+// TestAFamilyOverrulesItsKnownSpreads: spreads that have grown in the mean of the family are trusted in none, however little each shows.
+// What is not judged does not count.
+func TestAFamilyOverrulesItsKnownSpreads(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ratio, df float64 // of today's spread to the largest allowed
+		wild      bool    // an invalid comparison spreads far more
+		want      bool
+	}{
+		"as allowed": {0.9, 1e6, false, true}, "less": {0.7, 1e6, false, false}, "beside what is invalid": {0.7, 1e6, true, false},
+		"little known": {0.9, 3, false, false},
+	} {
+		f := Family{Alpha: 0.05}
+		for i := range 3 {
+			c := Comparison{Known: &Known{SD: 0.02, DF: tt.df, Within: 1.5}}
+			c.Metric.ID, c.Metric.Scale, c.Margin = "m", "log", 0.05
+			c.ID, c.Gate = string(rune('a'+i)), "g"
+			spread := tt.ratio * 0.03
+			if tt.wild && i == 2 {
+				spread, c.Invalid = 1, "other work"
+			}
+			for k, sign := range []float64{1, 0, -1} { // of standard deviation 1
+				c.Pairs = append(c.Pairs, Pair{Repeat: k, Base: 1, Head: math.Exp(sign * spread)})
+			}
+			f.Comparisons = append(f.Comparisons, c)
+		}
+		j, err := Judge(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := j.Comparisons[0].Outcome.Contradicted; got != tt.want {
+			t.Errorf("%s: contradicted %v", name, got)
 		}
 	}
 }

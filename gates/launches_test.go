@@ -90,6 +90,52 @@ func launchesCross(n int, level, rate float64) float64 {
 	return crossed
 }
 
+// TestLevelsOfLaunches: launches have their share of the level of their group.
+func TestLevelsOfLaunches(t *testing.T) {
+	f := gates.Family{Success: []gates.Success{{ID: "own", Gate: "gate.own", Alpha: 0.02, CanFail: true},
+		{ID: "common", Gate: "gate.g", CanFail: true}, {ID: "warned", Gate: "gate.warned"}, {ID: "also warned", Gate: "gate.also"}}}
+	pairs := ratios(1, 1.01, 0.99, 1.02)
+	f.Comparisons = []gates.Comparison{comparison(t, "ttft.p99", pairs), comparison(t, "ttft.p50", pairs)}
+	f.Comparisons[1].CanFail, f.Comparisons[1].Alpha, f.Comparisons[1].Gate = false, 0.01, "gate.alone"
+	for i := range f.Success {
+		f.Success[i].Base, f.Success[i].Head = side(0, 0), side(0, 0)
+	}
+	j := judge(t, f)
+	for i, want := range []float64{0.2 * 0.02, 0.2 * 0.03, 0.2 * 0.05, 0.2 * 0.05} {
+		if got := j.Success[i].Requests.Launches.Level; math.Abs(got-want) > 1e-15 {
+			t.Errorf("%s: launches at %g, want %g", j.Success[i].ID, got, want)
+		}
+	}
+	// The rest is for the values and requests of the group.
+	o := j.Comparisons[0].Outcome
+	found := math.Expm1(gates.DetectableChange(3, o.SE*math.Sqrt(3), 0.8*0.03/2, gates.Power))
+	if want := min(1, 2*o.P/0.8); math.Abs(o.PHolm-want) > 1e-15 || math.Abs(o.Interval.MDE-found) > 1e-12 {
+		t.Errorf("adjusted %g, want %g; %g is found, want %g", o.PHolm, want, o.Interval.MDE, found)
+	}
+	if d := j.Comparisons[1]; d.Level != 0.01 {
+		t.Errorf("a gate that only warns has the level %g of its own 0.01", d.Level)
+	}
+}
+
+// TestACellWithoutACrash: a cell whose own servers failed on the other side alone has no verdict of the launches of all cells.
+func TestACellWithoutACrash(t *testing.T) {
+	dead, once := side(-1, -1, -1, -1, -1, -1), side(-1, 0, 0, 0, 0, 0)
+	for name, sides := range map[string][2][]gates.Run{"head": {once, dead}, "base": {dead, once}} {
+		f := gates.Family{Success: []gates.Success{
+			{ID: "a", Gate: "gate.g", Sides: "base and head", Base: sides[0], Head: sides[1], CanFail: true},
+			{ID: "b", Gate: "gate.g", Sides: "base and head", Base: side(0, 0, 0, 0, 0, 0), Head: side(0, 0, 0, 0, 0, 0), CanFail: true},
+		}}
+		if name == "head" {
+			f.Success[1].Base = once
+		} else {
+			f.Success[1].Head = once
+		}
+		if d := judge(t, f).Success[1]; d.Verdict != gates.Inconclusive {
+			t.Errorf("the %s fails in another cell: %s: %s", name, d.Verdict, d.Reason)
+		}
+	}
+}
+
 // Cells of one target are launched together: a server that dies in the one cell and then in
 // the other has failed twice.
 func TestLaunchesAreComparedOverAllCells(t *testing.T) {
@@ -104,6 +150,15 @@ func TestLaunchesAreComparedOverAllCells(t *testing.T) {
 		t.Errorf("two pairs of sides share the level, so four failures are not enough: %s", v)
 	}
 	f.Success = f.Success[:3]
+	// One of them in the cell of a comparison takes its pass.
+	f.Success[0].Head, f.Success[1].Head, f.Success[1].Metrics = side(-1, 0, -1, -1), side(0, -1, 0, 0), []string{"ttft.p99"}
+	f.Comparisons = []gates.Comparison{comparison(t, "ttft.p99", ratios(1, 1.01, 0.99, 1, 1))}
+	f.Comparisons[0].Gate, f.Comparisons[0].CanFail = "gate.other", false
+	if j = judge(t, f); j.Success[1].Verdict != gates.Regression || j.Comparisons[0].Verdict != gates.Inconclusive {
+		t.Errorf("%s with a success rate of %s (%s)", j.Comparisons[0].Verdict, j.Success[1].Verdict, j.Success[1].Reason)
+	}
+	f.Comparisons, f.Success[1].Metrics = nil, nil
+	f.Success[0].Head, f.Success[1].Head = side(-1, 0, -1, 0), side(0, -1, 0, -1)
 	j = judge(t, f)
 	for i, want := range []gates.Verdict{gates.Regression, gates.Regression, gates.Pass} {
 		d := j.Success[i]

@@ -240,6 +240,9 @@ func TestLevels(t *testing.T) {
 		{Looks{5}, 0, 0.05, 500, 0.05},
 		{Looks{2, 4, 6}, 1, 0.06, 1, 0.06 * 0.92 * 0.358},
 		{Looks{4, 12}, 0, 0.06, 1, 0.92 * 0.03},
+		{Looks{4, 7}, 0, 0.06, 1, 0.92 * 0.03},
+		{Looks{3, 5}, 1, 0.06, 1, 0.06 * 0.92 * 0.546},
+		{Looks{1, 3}, 1, 0.06, 1, 0.92 * 0.03},
 	}
 	for _, tt := range tests {
 		near(t, "level", tt.looks.Level(tt.look, tt.alpha, tt.members), tt.want, 1e-15)

@@ -106,6 +106,9 @@ func TestModerationIsRefusedWhereItWouldMislead(t *testing.T) {
 	}
 	for name, tt := range tests {
 		for _, d := range judge(t, tt.family).Comparisons {
+			if strings.Contains(fmt.Sprint(d.Warnings), "variance") != (tt.warning != "") {
+				t.Errorf("%s: warnings %q", name, d.Warnings)
+			}
 			if d.Outcome.Moderated != nil || d.Outcome.DF != float64(d.N-1) || !strings.Contains(strings.Join(d.Warnings, "\n"), tt.warning) {
 				t.Errorf("%s: df %g, %+v, warnings %q", name, d.Outcome.DF, d.Outcome.Moderated, d.Warnings)
 			}
@@ -137,5 +140,65 @@ func TestModerationSaysWhatItDid(t *testing.T) {
 	}
 	if d.Outcome.T != d.Outcome.D/d.Outcome.SE || d.Outcome.DF > 3+m.PriorDF {
 		t.Errorf("%+v", d)
+	}
+}
+
+// TestWhatIsModerated: the variance of a cell that comes from elsewhere is its own, and the others share theirs.
+func TestWhatIsModerated(t *testing.T) {
+	for name, change := range map[string]func(*gates.Comparison){
+		"known": func(c *gates.Comparison) { c.Known = &gates.Known{SD: 0.02, DF: 20, Within: 1.5} },
+		"rounded": func(c *gates.Comparison) {
+			c.Step = 0.1
+			for k := range c.Pairs {
+				c.Pairs[k].Head = 1
+			}
+		},
+		"drawn": func(c *gates.Comparison) { c.Clusters = gates.Clusters{SE: 0.01, DF: 20, Drawn: true} },
+		"exact": func(c *gates.Comparison) {
+			c.Unrounded, c.Pairs = true, everywhere(4, 1.1)
+			for k := range c.Pairs {
+				c.Pairs[k].Repeat = k
+			}
+		},
+	} {
+		f := newSimulator(34).session(12, 4, constant(0.02), 0, 0)
+		change(&f.Comparisons[0])
+		j := judge(t, f)
+		if j.Comparisons[0].Outcome.Moderated != nil || j.Comparisons[1].Outcome.Moderated == nil {
+			t.Errorf("%s: %+v, another %+v", name, j.Comparisons[0].Outcome.Moderated, j.Comparisons[1].Outcome.Moderated)
+		}
+	}
+	f := newSimulator(34).session(12, 4, constant(0.02), 0, 0)
+	for i := range f.Comparisons {
+		f.Comparisons[i].Metric.Quality = true
+	}
+	if d := judge(t, f).Comparisons[0]; d.Outcome.Moderated != nil {
+		t.Errorf("answers: %+v", d.Outcome.Moderated)
+	}
+}
+
+// TestArithmeticOfModeration: degrees of freedom, p values of both directions and the bounds of the cell's own variance.
+func TestArithmeticOfModeration(t *testing.T) {
+	for _, rho := range []float64{0, 0.95} {
+		f := newSimulator(34).session(12, 4, constant(0.02), rho, 0)
+		d := judge(t, f).Comparisons[0]
+		for i := range f.Comparisons {
+			for k, p := range f.Comparisons[i].Pairs {
+				f.Comparisons[i].Pairs[k].Base, f.Comparisons[i].Pairs[k].Head = p.Head, p.Base
+			}
+		}
+		mirrored := judge(t, f).Comparisons[0]
+		f.Moderate = false
+		own := judge(t, f).Comparisons[0]
+		m := d.Outcome.Moderated
+		if want := min(m.PriorDF/3+3, 3*m.Effective); math.Abs(d.Outcome.DF-want) > 1e-12 {
+			t.Errorf("%g degrees of freedom, want %g of %+v", d.Outcome.DF, want, m)
+		}
+		if math.Abs(d.Outcome.P-mirrored.Outcome.PBetter) > 1e-9 || math.Abs(d.Outcome.PBetter-mirrored.Outcome.P) > 1e-9 {
+			t.Errorf("p %g and %g, mirrored %g and %g", d.Outcome.P, d.Outcome.PBetter, mirrored.Outcome.P, mirrored.Outcome.PBetter)
+		}
+		if math.Abs(own.Outcome.Interval.Upper-mirrored.Outcome.Interval.Upper) > 1e-12 {
+			t.Errorf("upper bound %g, by its own variance %g", mirrored.Outcome.Interval.Upper, own.Outcome.Interval.Upper)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package gates_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,10 @@ func TestAShortHistoryIsNoMemberOfTheFamily(t *testing.T) {
 	if d := j.Comparisons[1]; d.GroupSize != 1 {
 		t.Errorf("a group of %d", d.GroupSize)
 	}
+	j = judge(t, gates.Family{Comparisons: []gates.Comparison{s.stored(0, gates.MinSessions, 0, 0.01), paired}})
+	if d := j.Comparisons[1]; d.GroupSize != 2 {
+		t.Errorf("a group of %d with a history of %d sessions", d.GroupSize, gates.MinSessions)
+	}
 }
 
 func TestSessionsAreJudgedOnceWhenTheSequenceEnds(t *testing.T) {
@@ -69,6 +74,12 @@ func TestSessionsAreJudgedOnceWhenTheSequenceEnds(t *testing.T) {
 	// Its level is that of one look, 0.05/2, said on the scale of the looks' 0.0125.
 	if want := min(1, 2*d.Outcome.P*d.Level/0.05); math.Abs(d.Outcome.PHolm-want) > 1e-15 {
 		t.Errorf("p = %g, adjusted %g, want %g", d.Outcome.P, d.Outcome.PHolm, want)
+	}
+	warned := f
+	warned.Comparisons = slices.Clone(f.Comparisons)
+	warned.Comparisons[0].CanFail = false
+	if d := advance(t, gates.Sequence{Family: warned, Ended: true}).Judgement.Comparisons[0]; d.Level != 0.05 {
+		t.Errorf("outside of the family it has the level %g of a look", d.Level)
 	}
 	// A file of stored baselines only needs no second look.
 	f.Comparisons = f.Comparisons[:1]
@@ -110,6 +121,7 @@ func TestLaunchesThatSpreadMoreThanTheHistory(t *testing.T) {
 		reason   string
 	}{
 		"as quiet":      {[]float64{1.10, 1.11, 1.09, 1.10}, gates.Regression, ""},
+		"short":         {[]float64{0.90, 1.35, 1.00, 1.18}, gates.Inconclusive, "9 of the 10 sessions"},
 		"restless":      {[]float64{0.90, 1.35, 1.00, 1.18}, gates.Inconclusive, "noisier than it was"},
 		"not known":     {nil, gates.Regression, ""},
 		"a single one":  {[]float64{1.10}, gates.Regression, ""},
@@ -118,10 +130,36 @@ func TestLaunchesThatSpreadMoreThanTheHistory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := comparison(t, "ttft.p99", nil)
 			c.Test, c.Planned, c.Unpaired = gates.Prediction, 0, &gates.Samples{Base: history, Head: []float64{1.10}, Launches: tt.launches}
+			if name == "short" {
+				c.Unpaired.Base = history[:9]
+			}
 			if d := judgeOne(t, c); d.Verdict != tt.want || !strings.Contains(d.Reason, tt.reason) {
 				t.Errorf("%s: %s, want %s: …%s…", d.Verdict, d.Reason, tt.want, tt.reason)
 			}
 		})
+	}
+}
+
+// TestErrorsOfASession: the wider of the errors that its history and its own launches show counts, in bounds and p values.
+func TestErrorsOfASession(t *testing.T) {
+	history := []float64{1, 1.01, 0.99, 1.005, 0.995, 1, 1.01, 0.99, 1.008, 0.992}
+	of := func(history, head, launches []float64) *gates.Outcome {
+		c := comparison(t, "ttft.p99", nil)
+		c.Test, c.Planned, c.Unpaired = gates.Prediction, 0, &gates.Samples{Base: history, Head: head, Launches: launches}
+		return judgeOne(t, c).Outcome
+	}
+	one := []float64{1.02}
+	alone, quiet := of(history, one, nil), of(history, one, []float64{1.02, 1.021, 1.019, 1.02})
+	noisy := of(history, one, []float64{1.01, 1.03, 1.02})
+	if quiet.SE != alone.SE || quiet.P < alone.P || noisy.P <= alone.P || noisy.Interval.Upper <= alone.Interval.Upper {
+		t.Errorf("alone %+v, with quiet launches %+v, with noisy ones %+v", alone, quiet, noisy)
+	}
+	wave := []float64{0.96, 0.97, 0.98, 0.99, 1.00, 1.01, 1.02, 1.03, 1.04, 1.05}
+	if two := of(wave, []float64{1.02, 1.03}, nil); two.DF != 9 {
+		t.Errorf("two sessions have %g degrees of freedom", two.DF)
+	}
+	if short := of(wave[:3], one, nil); short.DF != 2 {
+		t.Errorf("three sessions have %g degrees of freedom", short.DF)
 	}
 }
 
@@ -135,6 +173,12 @@ func TestCorrelatedSessionsWidenTheInterval(t *testing.T) {
 	}
 	mixed, quiet := width([]float64{0.96, 1.05, 0.98, 1.03, 0.97, 1.04, 1.00, 1.01, 0.99, 1.02})
 	wave, told := width([]float64{0.96, 0.97, 0.98, 0.99, 1.00, 1.01, 1.02, 1.03, 1.04, 1.05})
+	// The logarithms have r = 0.09 and 0.25; corrected (10·r + 1)/7.
+	_, little := width([]float64{0.96, 1.0, 0.98, 1.05, 1.04, 0.97, 0.98, 1.01, 1.02, 1.03})
+	_, half := width([]float64{1.05, 1.02, 1.01, 0.96, 0.98, 0.97, 0.98, 1.04, 1.0, 1.03})
+	if strings.Contains(little, "correlated") || !strings.Contains(half, "about 0.5") {
+		t.Errorf("correlations of 0.3 and 0.5: %q and %q", little, half)
+	}
 	if wave <= mixed || strings.Contains(quiet, "correlated") || !strings.Contains(told, "correlated") {
 		t.Errorf("independent: %.3f, %q; correlated: %.3f, %q", mixed, quiet, wave, told)
 	}

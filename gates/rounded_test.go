@@ -37,6 +37,7 @@ func TestConstantSamplesDecide(t *testing.T) {
 		{"2.00 against 3.00", constantSides(t, 2, 3, 0.01, 5), gates.Regression},
 		{"2 against 3", constantSides(t, 2, 3, 1, 5), gates.Inconclusive},
 		{"one step below the margin", constantSides(t, 1.04, 1.05, 0.01, 5), gates.Pass},
+		{"more digits than the step has", constantSides(t, 1.04, 1.05, 1, 5), gates.Pass},
 		{"equal to three digits", constantSides(t, 20.1, 20.1, 0.1, 5), gates.Pass},
 		{"equal to one digit", constantSides(t, 0.1, 0.1, 0.1, 5), gates.Inconclusive},
 		{"zero on both sides", constantSides(t, 0, 0, 0, 5), gates.Invalid}, // it has no logarithm
@@ -47,6 +48,30 @@ func TestConstantSamplesDecide(t *testing.T) {
 			c.Test = test
 			if d := judge(t, gates.Family{Comparisons: []gates.Comparison{c}}).Comparisons[0]; d.Verdict != tt.want {
 				t.Errorf("%s by %s: %s (%s), want %s", tt.name, test, d.Verdict, d.Reason, tt.want)
+			}
+		}
+	}
+}
+
+// TestAClockWithTicks: values of many digits that come twice are those of a coarse clock.
+func TestAClockWithTicks(t *testing.T) {
+	var pairs []gates.Pair
+	for i, base := range []float64{10, 10, 11, 11} {
+		pairs = append(pairs, gates.Pair{Repeat: i, Base: base / 30, Head: (base + 1) / 30})
+	}
+	if d := judgeOne(t, comparison(t, "ttft.p99", pairs)); !strings.Contains(fmt.Sprint(d.Warnings), "printed digits") || d.Outcome.P < 0.05 {
+		t.Errorf("p = %g: %q", d.Outcome.P, d.Warnings)
+	}
+}
+
+// Values of which all digits were measured are equal, and not rounded.
+func TestUnroundedValuesAreExact(t *testing.T) {
+	for _, test := range []*gates.Test{gates.PairedTTest, gates.Welch} {
+		for _, unrounded := range []bool{false, true} {
+			c := constantSides(t, 100, 146, 0, 4)
+			c.Test, c.Unrounded = test, unrounded
+			if d := judgeOne(t, c); d.Outcome.Exact != unrounded {
+				t.Errorf("%s, unrounded %v: %+v", test, unrounded, d.Outcome)
 			}
 		}
 	}
@@ -213,6 +238,8 @@ func TestTiesAreNoCertainty(t *testing.T) {
 		{"preemptions.per_request", 3, gates.PairedTTest, gates.Regression, 1.0 / 64, 0},
 		{"prefix_cache.hit_rate", 4, gates.PairedTTest, gates.Regression, 1.0 / 256, 0},
 		{"kv_cache.tokens", 2, gates.PairedTTest, gates.Regression, 0, 0}, // computed once in a launch
+		{"gpu_memory.used", 2, gates.PairedTTest, gates.Regression, 0, 0},
+		{"agreement.share", 2, gates.PairedTTest, gates.Regression, 0, 0},
 	} {
 		c := tied(tt.metric, tt.repeats)
 		c.Test = tt.test
@@ -220,6 +247,9 @@ func TestTiesAreNoCertainty(t *testing.T) {
 		if d.Verdict != tt.want || math.Abs(d.Outcome.P-tt.p) > 1e-12 ||
 			(d.Need != nil) != (tt.need > 0) || d.Need != nil && d.Need.N != tt.need {
 			t.Errorf("%s in %d repeats by %s: %s, p = %g, %s", tt.metric, tt.repeats, tt.test, d.Verdict, d.Outcome.P, d.Reason)
+		}
+		if exact := strings.Contains(fmt.Sprint(d.Warnings), "taken as exact"); tt.test == gates.PairedTTest && exact != (tt.p == 0) {
+			t.Errorf("%s in %d repeats: %q", tt.metric, tt.repeats, d.Warnings)
 		}
 	}
 	c := tied("preemptions.per_request", 0)

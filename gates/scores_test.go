@@ -90,6 +90,26 @@ func TestFamiliesOfQuestions(t *testing.T) {
 	}
 }
 
+// TestErrorOverFamilies: one of 20 families of 50 questions is lost. The totals are 47.5 and 19 times 2.5 from their mean, and the
+// correction for few families raises their squares by 20/19. Families that were not drawn add 2·50².
+func TestErrorOverFamilies(t *testing.T) {
+	s := gates.Scores{Questions: 1000, Repeats: []int{1}, Of: func(head bool, _, question int) float64 {
+		if head && question < 50 {
+			return 0
+		}
+		return 1
+	}}
+	for q := range s.Questions {
+		s.Families = append(s.Families, q/50)
+	}
+	if c := s.Relate().All().Clusters; math.Abs(c.SE-math.Sqrt((47.5*47.5+19*2.5*2.5)*20/19+2*50*50)/1000) > 1e-12 {
+		t.Errorf("%+v", c)
+	}
+	if d := judge(t, gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{score(1000, 0)}}).Comparisons[0]; d.Outcome.Exact {
+		t.Error("launches that answer alike leave no error of the questions")
+	}
+}
+
 // TestPowerWithFewQuestions compares the stated power with the share of simulated files that the test finds worse.
 func TestPowerWithFewQuestions(t *testing.T) {
 	s := newSimulator(7)

@@ -62,6 +62,17 @@ func slow(tb testing.TB, id string, n int) gates.Comparison {
 	return comparison(tb, id, ratios(1, slices.Repeat([]float64{1.101, 1.099}, 6)[:n]...))
 }
 
+// shaky is never decided.
+func shaky(tb testing.TB, id string, n int) gates.Comparison {
+	tb.Helper()
+	return comparison(tb, id, ratios(1, slices.Repeat([]float64{1.3, 0.8}, 7)[:n]...))
+}
+
+func described(c gates.Comparison) gates.Comparison {
+	c.Descriptive = "a file"
+	return c
+}
+
 func TestASequenceStopsWhenAllIsDecided(t *testing.T) {
 	tests := map[string]struct {
 		comparisons []gates.Comparison
@@ -78,9 +89,13 @@ func TestASequenceStopsWhenAllIsDecided(t *testing.T) {
 			[]string{"ttft.p50"}},
 		"later repeats need looks": {[]gates.Comparison{steady(t, "ttft.p99", 12)}, false, []int{4}, true, 0, nil},
 		"the last look":            {[]gates.Comparison{restless(t, "ttft.p50", 12)}, false, []int{4, 6, 8, 10, 12}, true, 0, nil},
-		"ended between looks":      {[]gates.Comparison{restless(t, "ttft.p50", 7)}, true, []int{4, 6, 7}, true, 0, nil},
-		"ended before the first":   {[]gates.Comparison{slow(t, "ttft.p99", 3)}, true, []int{3}, true, 0, nil},
-		"ended with nothing":       {[]gates.Comparison{slow(t, "ttft.p99", 0)}, true, nil, true, 0, nil},
+		"open at the last look":    {[]gates.Comparison{shaky(t, "ttft.p50", 12)}, false, []int{4, 6, 8, 10, 12}, true, 0, nil},
+		"beyond the last look":     {[]gates.Comparison{shaky(t, "ttft.p50", 14)}, true, []int{4, 6, 8, 10, 12}, true, 0, nil},
+		"a described one does not wait": {[]gates.Comparison{steady(t, "ttft.p99", 4), described(shaky(t, "ttft.p50", 4))}, false, []int{4}, true,
+			0, nil},
+		"ended between looks":    {[]gates.Comparison{restless(t, "ttft.p50", 7)}, true, []int{4, 6, 7}, true, 0, nil},
+		"ended before the first": {[]gates.Comparison{slow(t, "ttft.p99", 3)}, true, []int{3}, true, 0, nil},
+		"ended with nothing":     {[]gates.Comparison{slow(t, "ttft.p99", 0)}, true, nil, true, 0, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -106,15 +121,58 @@ func TestTheFirstCrossingIsFinal(t *testing.T) {
 	if d.Look.Later == nil || d.Look.Later.N != 12 || d.Look.Later.Change > 0 {
 		t.Errorf("later data are not shown: %+v", d.Look.Later)
 	}
+	all := judge(t, gates.Family{PassAlpha: fiveLooks.Last(0.05, 1), Comparisons: []gates.Comparison{turning}}).Comparisons[0]
+	if diff := cmp.Diff(all.Outcome.Interval.Upper, d.Look.Later.Interval.Upper); diff != "" {
+		t.Errorf("the interval of later data has not the level of the last look: %s", diff)
+	}
+	if open := p.Judgement.Comparisons[1]; open.Look.Later != nil {
+		t.Errorf("there are no later data: %+v", open.Look.Later)
+	}
 	first, last := fiveLooks.Level(0, 0.05, 2), fiveLooks.Last(0.05, 2)
 	if d.Level != first || d.GroupSize != 2 || d.Outcome.Confidence != 1-2*first {
 		t.Errorf("level %g in a group of %d, confidence %g", d.Level, d.GroupSize, d.Outcome.Confidence)
+	}
+	if o := p.Judgement.Comparisons[1].Outcome; o.PHolm != o.P {
+		t.Errorf("a regression of an earlier look has not passed its level on: p = %g, adjusted %g", o.P, o.PHolm)
 	}
 	if g := p.Judgement.Groups[0]; g.Alpha != 0.05 || g.Level != last {
 		t.Errorf("%+v", g)
 	}
 	if len(d.Warnings) != 0 {
 		t.Errorf("warnings: %q", d.Warnings)
+	}
+}
+
+// TestEarlierLooksPassTheirLevelOn: by each test and in both directions, what an earlier look rejected is no member of the later ones.
+func TestEarlierLooksPassTheirLevelOn(t *testing.T) {
+	for _, test := range []*gates.Test{gates.PairedTTest, gates.MaxT} {
+		for _, direction := range []float64{1, -1} {
+			pairs := func(d ...float64) []gates.Pair {
+				for i := range d {
+					d[i] = math.Exp(direction * d[i])
+				}
+				return ratios(1, d...)
+			}
+			turning := comparison(t, "ttft.p99", pairs(0.10, 0.11, 0.09, 0.10, 0.12, 0.08, 0.10, 0.11, -0.9, -0.8))
+			waiting := comparison(t, "ttft.p50", pairs(0.10, -0.07, 0.09, -0.06, 0.12, 0.08, -0.05, 0.11, 0.09, 0.10))
+			waiting.Margin = 0.001 // which it neither reaches nor excludes
+			third := comparison(t, "ttft.p90", pairs(0.10, -0.10, 0.11, -0.10, 0.12, -0.12, 0.09, -0.09, 0.11, -0.10))
+			f := gates.Family{Alpha: 0.05}
+			for _, c := range []gates.Comparison{turning, waiting, third} {
+				f.Comparisons = append(f.Comparisons, byTest(c, test))
+			}
+			p := advance(t, gates.Sequence{Family: f, Looks: gates.Looks{8, 10}})
+			if d := p.Judgement.Comparisons[0]; lookOf(d) != 8 || p.Judgement.Groups[0].Level != (gates.Looks{8, 10}).Last(0.05, 3) {
+				t.Fatalf("%s, %g: %s at look %d, %+v", test, direction, d.Verdict, lookOf(d), p.Judgement.Groups)
+			}
+			f.Comparisons = f.Comparisons[1:]
+			alone := judge(t, f).Comparisons[0].Outcome
+			got := p.Judgement.Comparisons[1].Outcome
+			if got.PHolm != alone.PHolm && direction > 0 || got.PBetterHolm != alone.PBetterHolm && direction < 0 {
+				// max-T corrects the rest among themselves, but keeps the part of the level of all.
+				t.Errorf("%s, %g: adjusted %g and %g, want %g and %g", test, direction, got.PHolm, got.PBetterHolm, alone.PHolm, alone.PBetterHolm)
+			}
+		}
 	}
 }
 
@@ -150,6 +208,64 @@ func TestACrashAsksForAnotherLook(t *testing.T) {
 	p := advance(t, gates.Sequence{Family: f})
 	if p.Stop || p.Next != 6 || !slices.Equal(p.Open, []string{"success"}) {
 		t.Errorf("stop %v, next %d, open %v", p.Stop, p.Next, p.Open)
+	}
+}
+
+// TestLostRequestsWaitForTheirRepeats: success rates that repeats can still decide are not invalid before the end.
+func TestLostRequestsWaitForTheirRepeats(t *testing.T) {
+	f := gates.Family{Success: []gates.Success{{ID: "success", Gate: "gate.g", CanFail: true, Base: side(0, 0), Head: side(40, 50)}}}
+	s := gates.Sequence{Family: f, Looks: gates.Looks{2, 4}}
+	if p := advance(t, s); p.Stop || p.Judgement.Success[0].Verdict != gates.Inconclusive {
+		t.Errorf("stop %v: %+v", p.Stop, p.Judgement.Success[0])
+	}
+	s.Ended = true
+	if p := advance(t, s); p.Judgement.Success[0].Verdict != gates.Invalid {
+		t.Errorf("at the end: %+v", p.Judgement.Success[0])
+	}
+}
+
+// TestUnpairedRunsOfTheBaseAreThere: the runs of a stored base are no repeats of the session, and all of them count at each look.
+func TestUnpairedRunsOfTheBaseAreThere(t *testing.T) {
+	for _, tt := range []struct {
+		unpaired       bool
+		repeats, looks int
+		base           int
+	}{{true, 3, 0, 0}, {true, 5, 1, 9}, {false, 5, 1, 4}} {
+		s := gates.Success{ID: "success", Gate: "gate.g", CanFail: true, Unpaired: tt.unpaired, Base: side(0, 0, 0, 0, 0, 0, 0, 0, 0),
+			Head: side(0, 0, 0, 0, 0)[:tt.repeats]}
+		if !tt.unpaired {
+			s.Base = s.Base[:5]
+		}
+		p := advance(t, gates.Sequence{Family: gates.Family{Success: []gates.Success{s}}})
+		if len(p.Taken) != tt.looks || tt.looks > 0 && p.Judgement.Success[0].Requests.Base.Runs != tt.base {
+			t.Errorf("unpaired %v, %d repeats: looks %v, %+v", tt.unpaired, tt.repeats, p.Taken, p.Judgement.Success)
+		}
+	}
+}
+
+// TestLaterVoidRunsAreNotCounted: a look sees the void runs of its repeats.
+func TestLaterVoidRunsAreNotCounted(t *testing.T) {
+	head, base := steady(t, "ttft.p99", 6), slow(t, "ttft.p50", 6)
+	head.Voided = []gates.Pair{{2, 1, 1.3}, {6, 1, 1.3}}
+	base.VoidedBase = []gates.Pair{{2, 1.3, 1.1}, {6, 1.3, 1.1}}
+	p := advance(t, gates.Sequence{Family: gates.Family{Comparisons: []gates.Comparison{head, base}}, Taken: []int{4}})
+	for _, d := range p.Judgement.Comparisons {
+		if d.Verdict != gates.Inconclusive || !strings.Contains(d.Reason, "were void in 1 repeat ") {
+			t.Errorf("%s: %s", d.Verdict, d.Reason)
+		}
+	}
+}
+
+// TestSessionsAloneAreJudged: a stored baseline needs no repeat of its own.
+func TestSessionsAloneAreJudged(t *testing.T) {
+	f := gates.Family{Comparisons: []gates.Comparison{newSimulator(52).stored(0, 12, math.Log(1.2), 0.01)}}
+	if d := advance(t, gates.Sequence{Family: f, Ended: true}).Judgement.Comparisons[0]; d.Verdict != gates.Regression {
+		t.Errorf("%s: %s", d.Verdict, d.Reason)
+	}
+	f.Comparisons[0].Missing = "no baseline"
+	f.Comparisons = append(f.Comparisons, shaky(t, "ttft.p50", 4))
+	if d := advance(t, gates.Sequence{Family: f}).Judgement.Comparisons[0]; d.Reason != "no baseline" {
+		t.Errorf("%s: %s", d.Verdict, d.Reason)
 	}
 }
 
@@ -259,12 +375,13 @@ func TestFailuresOfOneRepeatAreOneRepeat(t *testing.T) {
 		s.Head = append(s.Head, gates.Run{Repeat: r + 1, Sent: 10})
 	}
 	s.Head = append(s.Head, gates.Run{Repeat: 2, ServerFailed: true}, gates.Run{Repeat: 2, ServerFailed: true})
+	s.Base = append([]gates.Run{{Repeat: 3, ServerFailed: true}}, s.Base...)
 	p, err := gates.Sequence{Family: gates.Family{Alpha: 0.05, Success: []gates.Success{s}}, Looks: gates.LooksBetween(4, 12)}.Judge()
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := p.Judgement.Success[0]
-	if !slices.Equal(p.Taken, []int{4}) || d.Verdict != gates.Inconclusive || d.Requests.Launches.Head != 1 ||
+	if !slices.Equal(p.Taken, []int{4}) || d.Verdict != gates.Invalid || d.Requests.Launches.Head != 1 || d.Requests.Launches.Base != 1 ||
 		d.Requests.Launches.Repeats != 4 {
 		t.Errorf("looks %v, verdict %s of %+v; want one look at 4 repeats, of which the head failed in one", p.Taken, d.Verdict,
 			d.Requests.Launches)

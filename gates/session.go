@@ -23,7 +23,7 @@ func predictSession(x Sample, set Settings) (Statistic, error) {
 	if phi := correlationOf(x.Base); phi > 0 {
 		ratio := predictionRatio(phi, len(x.Base))
 		df := max(leastSessionDF, (h-1)*(1-phi*phi)/(1+phi*phi))
-		s.andWith(sd*math.Sqrt(max(1+1/h, ratio)), df, set)
+		s.andWith(sd*math.Sqrt(ratio), df, set)
 		s.Correlation = phi
 	}
 	if n := float64(len(x.Launches)); n > 1 {

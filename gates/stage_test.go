@@ -2,6 +2,7 @@ package gates_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,27 @@ func TestExtendingKeepsWhatWasDecided(t *testing.T) {
 	}
 	if decided < 20 {
 		t.Errorf("only %d of 200 were decided: nothing is tested", decided)
+	}
+}
+
+// TestLevelsOfAddedLooks: the looks of each extension have a quarter of the level of those before it.
+func TestLevelsOfAddedLooks(t *testing.T) {
+	before := []gates.Looks{gates.LooksBetween(4, 6), gates.LooksBetween(4, 10)}
+	now := gates.LooksBetween(4, 16)
+	for n, want := range map[int]float64{
+		6: before[0].Level(1, 0.05, 1), 10: before[1].Level(3, 0.05/4, 1), 16: now.Level(6, 0.05/16, 1),
+	} {
+		c := comparison(t, "ttft.p99", ratios(1, slices.Repeat([]float64{1.3, 0.8}, 8)[:n]...))
+		if d := extended(t, gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}, before); math.Abs(d.Level-want) > 1e-15 {
+			t.Errorf("after %d repeats the level is %g, want %g", n, d.Level, want)
+		}
+	}
+	// Data after a decision are shown at the level of the last look.
+	c := comparison(t, "ttft.p99", ratios(1, 1.101, 1.099, 1.10, 1.10, 0.9, 0.9, 0.9, 0.9))
+	all := judge(t, gates.Family{PassAlpha: now.Last(0.05/16, 1), Comparisons: []gates.Comparison{c}}).Comparisons[0].Outcome.Interval
+	if d := extended(t, gates.Family{Alpha: 0.05, Comparisons: []gates.Comparison{c}}, before); d.Look.Later == nil ||
+		math.Abs(d.Look.Later.Interval.Upper-all.Upper) > 1e-12 {
+		t.Errorf("later data: %+v, want %+v", d.Look.Later, all)
 	}
 }
 

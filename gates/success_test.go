@@ -40,6 +40,8 @@ func TestSuccess(t *testing.T) {
 		"both, head in one run":       {side(3, 2, 4, 3), side(90, 0, 0, 0), gates.Inconclusive, "one run only"},
 		"both, clustered in the head": {side(0, 3, 0, 0), side(1, 90, 0, 0), gates.Inconclusive, "not significant"},
 		"base fails more":             {side(4, 5, 5, 6), side(0, 0, 0, 0), gates.Improvement, "significantly fewer"},
+		"one request in each run":     {side(0, 0, 0, 0), side(1, 1, 1, 1), gates.Inconclusive, "in 4 of 4 runs"},
+		"base fails in both runs":     {side(4, 5), side(0, 0), gates.Pass, ""}, // two runs do that by chance
 		"base fails once":             {side(4, 0, 0, 0), side(0, 0, 0, 0), gates.Pass, ""},
 
 		"head does not start": {side(0, 0, 0, 0), side(-1, -1, -1, -1), gates.Regression,
@@ -60,6 +62,10 @@ func TestSuccess(t *testing.T) {
 		"base crashed twice, head unclear":         {side(-1, 0, -1, 0), side(1, 0, 0, 0), gates.Inconclusive, "the base's in 2"},
 		"base crashed and fails requests":          {side(-1, 30, 28, 31, 29), side(0, 0, 0, 0, 0), gates.Improvement, "significantly fewer"},
 		"head crashed, base fails requests":        {side(0, 30, 20, 0), side(-1, 0, 0, 0), gates.Inconclusive, "head's server failed in 1"},
+
+		"base hardly starts, the head's requests are unclear": {side(-1, -1, -1, -1, -1, 0), side(0, 0, 0, 0, 0, 3), gates.Inconclusive,
+			"one run only"},
+		"head crashed and fails, base not begun": {nil, side(-1, -1, 3, 3), gates.Inconclusive, "no repeat has a run of both sides"},
 
 		"head crashed, base not begun": {nil, side(-1), gates.Inconclusive, "no repeat has a run of both sides"},
 
@@ -85,6 +91,9 @@ func TestSuccessCounts(t *testing.T) {
 	if got := d.Requests.Head; got != want {
 		t.Errorf("%+v", got)
 	}
+	if once := judgeSuccess(t, side(4, 0, 0, 0), side(0, 9, 0, 0)).Outcome; d.N != 2 || once.P != 1 || once.PBetter != 1 {
+		t.Errorf("of %d repeats; one run of a side is evidence: %+v", d.N, once)
+	}
 	if d.Difference.Head != 1-6.0/2000 || d.Difference.Base != 1 || d.Metric.ID != "success.rate" {
 		t.Errorf("%+v", d)
 	}
@@ -102,13 +111,18 @@ func TestSuccessIsPartOfTheFamily(t *testing.T) {
 	if d.Verdict != gates.Invalid || d.Infrastructure || d.GroupSize != 8 || !strings.Contains(d.Reason, "plan at least 4") {
 		t.Errorf("in a family of 8: %s, p after Holm = %g", d.Verdict, d.Outcome.PHolm)
 	}
-	for i := range 5 { // the level of each of 13 takes one run more
+	f.Success[0].Base = side(1, 0, 0)
+	if d := judge(t, f).Success[0]; d.Verdict != gates.Inconclusive {
+		t.Errorf("the base fails, too: %s: %s", d.Verdict, d.Reason)
+	}
+	f.Success[0].Base = side(0, 0, 0)
+	for i := range 4 { // the level of each of 12 takes one run more
 		c := comparison(t, "itl.p50", ratios(1, 1.01, 0.99, 1.02))
 		c.ID = fmt.Sprint(c.ID, i)
 		f.Comparisons = append(f.Comparisons, c)
 	}
 	if d := judge(t, f).Success[0]; d.Verdict != gates.Invalid || !strings.Contains(d.Reason, "plan at least 5") {
-		t.Errorf("in a family of 13: %s: %s", d.Verdict, d.Reason)
+		t.Errorf("in a family of 12: %s: %s", d.Verdict, d.Reason)
 	}
 }
 
@@ -118,21 +132,30 @@ func TestAFailureNeverLooksLikeASpeedUp(t *testing.T) {
 		ratio   float64
 		want    gates.Verdict
 		warning string
+		base    []gates.Run // nil if nothing failed
 	}{
-		"improvement, head fails":    {side(20, 30, 25), 0.8, gates.Inconclusive, ""},
-		"pass, head fails":           {side(20, 30, 25), 1.0, gates.Inconclusive, ""},
-		"regression, head fails":     {side(20, 30, 25), 1.2, gates.Regression, ""},
-		"pass, head crashed once":    {side(0, 0, -1), 1.0, gates.Pass, "success rates are inconclusive"},
-		"improvement, nothing fails": {side(0, 0, 0), 0.8, gates.Improvement, ""},
+		"pass, head fails in one run": {side(60, 0, 0), 1.0, gates.Pass, "in one run only", nil},
+		"pass, two requests fail":     {side(1, 1, 0), 1.0, gates.Pass, "not significant", nil},
+		"pass, both crash":            {side(-1, -1, 0), 1.0, gates.Pass, "success rates are invalid (success): base fails too", side(-1, -1, 0)},
+
+		"improvement, head fails":    {side(20, 30, 25), 0.8, gates.Inconclusive, "", nil},
+		"pass, head fails":           {side(20, 30, 25), 1.0, gates.Inconclusive, "", nil},
+		"regression, head fails":     {side(20, 30, 25), 1.2, gates.Regression, "", nil},
+		"pass, head crashed once":    {side(0, 0, -1), 1.0, gates.Pass, "success rates are inconclusive", nil},
+		"improvement, nothing fails": {side(0, 0, 0), 0.8, gates.Improvement, "", nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			guarded := comparison(t, "ttft.p99", ratios(1, tt.ratio, tt.ratio*1.001, tt.ratio*0.999))
 			other := guarded
 			other.ID = "another cell"
+			base := tt.base
+			if base == nil {
+				base = side(0, 0, 0)
+			}
 			j := judge(t, gates.Family{
 				Comparisons: []gates.Comparison{guarded, other},
-				Success: []gates.Success{{ID: "success", Gate: "gate.g", Base: side(0, 0, 0), Head: tt.head, CanFail: true,
+				Success: []gates.Success{{ID: "success", Gate: "gate.g", Base: base, Head: tt.head, CanFail: true,
 					Metrics: []string{"ttft.p99"}}},
 			})
 			d := j.Comparisons[0]
@@ -149,5 +172,20 @@ func TestAFailureNeverLooksLikeASpeedUp(t *testing.T) {
 				t.Error("a comparison of another cell was guarded as well")
 			}
 		})
+	}
+}
+
+// TestCrashedRunsHaveNoRequests: a run whose server failed is no run without failures, whatever it sent.
+func TestCrashedRunsHaveNoRequests(t *testing.T) {
+	for _, unpaired := range []bool{false, true} {
+		p := func(crashed ...gates.Run) float64 {
+			s := gates.Success{ID: "success", Gate: "gate.g", Base: append(side(0, 1, 0, 2), crashed...), Head: append(side(9, 3, 8, 5), crashed...),
+				CanFail: true, Unpaired: unpaired}
+			return judge(t, gates.Family{Success: []gates.Success{s}}).Success[0].Outcome.P
+		}
+		without, again, apart := p(), p(gates.Run{Repeat: 4, ServerFailed: true}), p(gates.Run{Repeat: 5, Sent: 1000, ServerFailed: true})
+		if again != without || apart != without {
+			t.Errorf("unpaired %v: p = %g, with a crash in a repeat %g, in one of its own %g", unpaired, without, again, apart)
+		}
 	}
 }

@@ -68,6 +68,17 @@ func TestASuiteWithoutACellIsNotJudged(t *testing.T) {
 	}
 }
 
+// TestASuiteInheritsFromItsCells: it plans the most repeats, fails if each of them can, and is invalid from the first repeat that one is.
+func TestASuiteInheritsFromItsCells(t *testing.T) {
+	cells := newSimulator(42).cells(3, 4, 0, 0.01)
+	cells[0].Planned, cells[0].Invalid, cells[0].InvalidFrom = 9, "void", 5
+	cells[1].CanFail, cells[1].Invalid, cells[1].InvalidFrom, cells[1].Descriptive = false, "other work", 3, "one launch"
+	s, err := gates.Suite("suite", 0.05, 0.02, cells)
+	if err != nil || s.Planned != 9 || s.CanFail || s.InvalidFrom != 3 || s.Invalid != "cell 1: other work" || s.Descriptive != "one launch" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 func TestSuitesAreRefused(t *testing.T) {
 	cells := newSimulator(43).cells(2, 4, 0, 0.01)
 	other := comparison(t, "ttft.p50", nil)

@@ -89,3 +89,33 @@ func TestMeasuringSlowRunsOfTheBaseAgainIsNoRegression(t *testing.T) {
 		t.Errorf("only %d of %d are red where the void runs are forgotten: the simulation tests nothing", blind, files)
 	}
 }
+
+// TestVoidedRunsAtTheirEdges: what was measured at first counts if it changes the verdict, and only then.
+func TestVoidedRunsAtTheirEdges(t *testing.T) {
+	same, slower := ratios(1, 1.001, 0.999, 1, 1.001), ratios(1, 1.10, 1.11, 1.09, 1.10)
+	base := func(v float64) []gates.Pair { return []gates.Pair{{1, v, 1.10}} }
+	for name, tt := range map[string]struct {
+		pairs, voided, voidedBase []gates.Pair
+		others                    int // in the family
+		want                      gates.Verdict
+	}{
+		"the head, as fast":                   {same, []gates.Pair{{1, 1, 1.002}}, nil, 0, gates.Pass},
+		"the head, at the margin":             {everywhere(4, 1), everywhere(4, 1.05), nil, 0, gates.Inconclusive},
+		"the head, not measured":              {same, []gates.Pair{{1, 1, math.NaN()}}, nil, 0, gates.Inconclusive},
+		"the base, as fast":                   {slower, nil, base(1), 4, gates.Regression},
+		"the base, not measured":              {slower, nil, base(math.NaN()), 0, gates.Inconclusive},
+		"the base, below the margin":          {ratios(1, 1.06, 1.061, 1.059, 1.06), nil, []gates.Pair{{1, 1.04, 1.06}}, 0, gates.Inconclusive},
+		"the base, significant by itself":     {slower, nil, base(1.078), 0, gates.Regression},
+		"the base, not after Holm":            {slower, nil, base(1.078), 4, gates.Inconclusive},
+		"the base, of a change that is small": {ratios(1, 1.02, 1.021, 1.019, 1.02), nil, []gates.Pair{{1, 1.2, 1.02}}, 0, gates.Pass},
+	} {
+		f := gates.Family{Comparisons: []gates.Comparison{comparison(t, "ttft.p99", tt.pairs)}}
+		f.Comparisons[0].Voided, f.Comparisons[0].VoidedBase, f.Comparisons[0].Unrounded = tt.voided, tt.voidedBase, true
+		for _, id := range []string{"ttft.p50", "ttft.p90", "tpot.p50", "tpot.p99"}[:tt.others] {
+			f.Comparisons = append(f.Comparisons, comparison(t, id, same))
+		}
+		if d := judge(t, f).Comparisons[0]; d.Verdict != tt.want {
+			t.Errorf("%s: %s, want %s: %s", name, d.Verdict, tt.want, d.Reason)
+		}
+	}
+}

@@ -56,6 +56,16 @@ func TestCompare(t *testing.T) {
 		{"more tokens by a bound", with(with(vllm, comparability.MaxConcurrency, "8"), "input_tokens", "8"),
 			with(with(vllm, comparability.MaxConcurrency, "16"), "input_tokens", "16"),
 			comparability.Declare(comparability.MaxConcurrency), "input tokens per request: base 8, head 16"},
+		{"a declared rate, and another temperature", with(vllm, "temperature", "0"), with(with(vllm, "request_rate", "8"), "temperature", "1"),
+			comparability.Declare("rate"), "temperature: base 0, head 1"},
+		{"more tokens by declared lengths, and another warm-up", with(with(with(vllm, "input_len", "8"), "warmup", "1"), "input_tokens", "8"),
+			with(with(with(vllm, "input_len", "16"), "warmup", "2"), "input_tokens", "16"), comparability.Declare("isl"), ""},
+		{"a burstiness that no tool says", comparability.Facts{}, comparability.Facts{"burstiness": "0.5"}, nil, ""},
+		{"a length that the tokens of one side show", with(with(vllm, "input_len", "128"), "input_tokens", "128"), vllm, nil,
+			"input length: base 128, head not reported"},
+		{"tokens within a hundredth", with(vllm, "input_tokens", "100"), with(vllm, "input_tokens", "100.9"), nil, ""},
+		{"tokens beyond a hundredth", with(vllm, "input_tokens", "100"), with(vllm, "input_tokens", "101.5"), nil,
+			"input tokens per request: base 100, head 101.5"},
 		{"real and simulated", comparability.Facts{}, comparability.Facts{comparability.Simulated: "process"}, nil,
 			"simulation: base none, head process"},
 		{"another GPU", comparability.OfMachine(map[string]string{"gpu_count": "1", "gpu_name": "A"}),
@@ -66,6 +76,86 @@ func TestCompare(t *testing.T) {
 	} {
 		if got := comparability.Compare(tt.base, tt.head, tt.declared).Invalid().Text("base", "head"); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestKindsOfDifferences: what is declared, shown, lacking and unknown.
+func TestKindsOfDifferences(t *testing.T) {
+	base := comparability.Facts{comparability.Tool: "vllm", comparability.MaxConcurrency: "8", comparability.Tokenizer: "t",
+		"tool_version": "1", "request_rate": "4", comparability.Seed: "1", "temperature": "0"}
+	head := comparability.Facts{comparability.Tool: "vllm", comparability.MaxConcurrency: "16", comparability.Seed: "2", "top_p": "1"}
+	d := comparability.Compare(base, head, comparability.Declare(comparability.MaxConcurrency).And("top_p"))
+	for name, tt := range map[string]struct {
+		got  comparability.Differences
+		want string
+	}{
+		"invalid":    {d.Invalid(), "request rate, seed"},
+		"known":      {d.Known(), "max concurrency, seed"},
+		"unreported": {d.Unreported(), "tokenizer, temperature"},
+		"within":     {d.Within(), "version of the load generator, tokenizer, request rate, max concurrency, temperature, top_p"},
+	} {
+		if got := strings.Join(tt.got.Labels(), ", "); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	if d.Meant() != true || comparability.Compare(base, head, comparability.Declare(comparability.MaxConcurrency)).Meant() {
+		t.Error("a bound on concurrency is other work, or a declared sampling is not")
+	}
+	if got := comparability.Declare("parameter.qps"); !got["request_rate"] || len(got) != 1 {
+		t.Errorf("a parameter that has got a meaning is declared as %v", got)
+	}
+}
+
+// TestSettings: a parameter of unknown meaning was set if it has one value in all valid repeats of a side.
+func TestSettings(t *testing.T) {
+	of := func(name string, values ...string) *result.Cell {
+		c := &result.Cell{}
+		for i, v := range values {
+			r := result.Run{Repeat: i + 1, Status: result.RunOK, Work: comparability.Facts{}}
+			if v == "void" {
+				r.Status = result.RunVoid
+			}
+			if r.Work[comparability.Parameter+name] = v; v == "" {
+				r.Work = nil
+			}
+			c.Runs = append(c.Runs, r)
+		}
+		return c
+	}
+	passes := func(c *result.Cell) *result.Cell {
+		for i := range c.Runs {
+			c.Runs[i].Repeat, c.Runs[i].Pass = 1+i/2, i%2
+		}
+		return c
+	}
+	for name, tt := range map[string]struct {
+		base, head *result.Cell
+		want       string
+	}{
+		"other":                {of("depth", "1", "1"), of("depth", "2", "2"), "parameter depth: base 1, head 2"},
+		"the same":             {of("depth", "1", "1"), of("depth", "1", "1"), ""},
+		"measured by the base": {of("depth", "1", "2"), of("depth", "3", "3"), ""},
+		"measured by the head": {of("depth", "1", "1"), of("depth", "2", "3"), ""},
+		"one repeat":           {of("depth", "1"), of("depth", "2"), ""},
+		"a void run":           {of("depth", "1", "1", "void"), of("depth", "2", "2"), "parameter depth: base 1, head 2"},
+		"by pass": {passes(of("depth", "1", "2", "1", "2")), passes(of("depth", "1", "3", "1", "3")),
+			"parameter depth: base 2, head 3"},
+		"set by one side":      {of("depth", "1", "1"), of("depth", "", ""), "parameter depth: base 1, head not reported"},
+		"set by the other":     {of("depth", "", ""), of("depth", "2", "2"), "parameter depth: base not reported, head 2"},
+		"two names, one value": {of("layers", "8", "8"), of("layer_count", "8.0", "8.0"), ""},
+		"two names, two values": {of("layer_count", "8", "8"), of("layers", "9", "9"),
+			"parameter layer_count and parameter layers: base 8, head 9"},
+	} {
+		got := comparability.Settings(tt.base, tt.head, nil)
+		if text := got.Text("base", "head"); text != tt.want {
+			t.Errorf("%s: %q, want %q", name, text, tt.want)
+		}
+		for _, declared := range []string{"depth", "layers"} {
+			found := comparability.Settings(tt.base, tt.head, comparability.Declare(declared)).Invalid()
+			if strings.Contains(tt.want, declared) && len(found) > 0 {
+				t.Errorf("%s, %s declared: %v", name, declared, found)
+			}
 		}
 	}
 }
@@ -125,5 +215,48 @@ func TestOfRun(t *testing.T) {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
+	}
+	r.Failed = 20 // of which no tool counts tokens
+	if got := comparability.OfRun(cell, r)["input_tokens"]; got != "300" {
+		t.Errorf("%s tokens of a request that was answered", got)
+	}
+	cell.Work["time_limit"] = "60"
+	if got, ok := comparability.OfRun(cell, r)["requests"]; ok {
+		t.Errorf("a run of a minute is meant to have %s requests", got)
+	}
+	for name, change := range map[string]func(){
+		"a search": func() { r.Search = &result.Search{} }, "a hash": func() { r.Search, r.Audit["work_hash"] = nil, "h" },
+	} {
+		if change(); comparability.OfRun(cell, r)["input_tokens"] != "" {
+			t.Errorf("amounts beside %s", name)
+		}
+	}
+}
+
+// TestFactsOfASession: a cell has the facts of its valid runs, its engine and model, and how it was simulated.
+func TestFactsOfASession(t *testing.T) {
+	doc := &result.Document{Simulated: "process", TimeScale: 10, Targets: []result.Target{{Addr: "server.a", Engine: "vllm", Model: "m"}}}
+	cell := &result.Cell{Target: "server.a", Work: comparability.Facts{comparability.Tool: comparability.OwnTool}}
+	run := func(status result.RunStatus, seed string) {
+		cell.Runs = append(cell.Runs, result.Run{Repeat: len(cell.Runs) + 1, Status: status, Work: comparability.Facts{comparability.Seed: seed},
+			Audit: map[string]any{"work_hash": seed}})
+	}
+	if got := comparability.OfCell(doc, cell)[comparability.Tool]; got != comparability.OwnTool {
+		t.Errorf("a cell without a run has the tool %q", got)
+	}
+	run(result.RunOK, "2")
+	run(result.RunVoid, "9")
+	run(result.RunOK, "1")
+	got := comparability.OfCell(doc, cell)
+	for name, want := range map[string]string{comparability.Seed: "1, 2", comparability.Simulated: "process×10", comparability.Engine: "vllm",
+		comparability.Model: "m", "work_hash": ""} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	doc.TimeScale, cell.Work[comparability.Model], cell.Work[comparability.Tool] = 1, "own", "aiperf"
+	got = comparability.OfCell(doc, cell)
+	if got[comparability.Simulated] != "process" || got[comparability.Model] != "own" || got[comparability.Engine] != "" {
+		t.Errorf("of another tool: %v", got)
 	}
 }

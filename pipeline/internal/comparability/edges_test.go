@@ -149,3 +149,69 @@ func TestEdgesOfRuns(t *testing.T) {
 		})
 	}
 }
+
+// TestEdgesNeedAllRepeats: each of at least three repeats has to show a difference of times or connections.
+func TestEdgesNeedAllRepeats(t *testing.T) {
+	type values struct{ tail, answer, gathered, closed float64 }
+	of := func(repeats int, all, last values) *result.Cell {
+		c := cell("0.7", repeats, func(int) []record.Request { return answered(9, greedyText, nil) })
+		for i := range c.Runs {
+			v := all
+			if i == repeats-1 {
+				v = last
+			}
+			r := &c.Runs[i]
+			r.Sent, r.Metrics, r.Audit["closed"] = 50, map[string]float64{"e2el.mean": v.answer}, v.closed
+			r.Requests.Tail, r.Requests.Events, r.Requests.Gathered = v.tail, 1000, int(v.gathered)
+			r.Requests.Warmup = &result.Warmup{Sent: 50, Mean: v.answer}
+		}
+		return c
+	}
+	quiet := values{0.001, 0.1, 10, 0}
+	change := func(f func(*values)) values {
+		v := quiet
+		f(&v)
+		return v
+	}
+	late := change(func(v *values) { v.tail = 0.05 })
+	together := change(func(v *values) { v.gathered = 500 })
+	closing := func(n float64) values { return change(func(v *values) { v.closed = n }) }
+	for name, tt := range map[string]struct {
+		repeats         int
+		base, all, last values
+		want            bool
+	}{
+		"later":                 {3, quiet, late, late, true},
+		"later in two of three": {3, quiet, late, change(func(v *values) { v.tail = 0 }), false},
+		"later in two":          {2, quiet, late, late, false},
+		"a fiftieth of long answers": {3, change(func(v *values) { v.answer = 10 }), change(func(v *values) { v.tail, v.answer = 0.05, 10 }),
+			change(func(v *values) { v.tail, v.answer = 0.05, 10 }), false},
+		"half a millisecond of short ones": {3, change(func(v *values) { v.tail, v.answer = 0, 0.01 }),
+			change(func(v *values) { v.tail, v.answer = 0.0005, 0.01 }), change(func(v *values) { v.tail, v.answer = 0.0005, 0.01 }), false},
+		"half as much again": {3, change(func(v *values) { v.tail = 0.04 }), change(func(v *values) { v.tail = 0.06 }),
+			change(func(v *values) { v.tail = 0.06 }), false},
+		"together":                          {3, quiet, together, together, true},
+		"together in two of three":          {3, quiet, together, change(func(v *values) { v.gathered = 5 }), false},
+		"closed":                            {3, quiet, closing(40), closing(40), true},
+		"closed after few with the warm-up": {3, quiet, closing(20), closing(20), false},
+		"closed in two of three": {3, closing(1), closing(60),
+			closing(0), false},
+	} {
+		got, _ := comparability.CompareRequests("benchmark.b", of(tt.repeats, tt.base, tt.base), of(tt.repeats, tt.all, tt.last))
+		if len(got.Differences) > 0 != tt.want {
+			t.Errorf("%s: %+v", name, got.Differences)
+		}
+	}
+}
+
+// TestTailsAndWarmups: a tail is never less than nothing, unknown ones do not count, and a run without a warm-up has none.
+func TestTailsAndWarmups(t *testing.T) {
+	requests := answered(4, greedyText, func(i int, q *asked) {
+		q.Events[len(q.Events)-1].At = 1e9
+		q.Done = []int64{3e9, 0, -1, 2e9}[i]
+	})
+	got := comparability.CollectRequests(record.ListOf(requests...), record.List{})
+	if got.Tail != 1 || got.Warmup != nil { // of 2, 0 and 1 s
+		t.Errorf("a tail of %g s, warm-up %+v", got.Tail, got.Warmup)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/servegate/pipeline/pipeline/internal/comparability"
@@ -353,6 +354,151 @@ func TestVectors(t *testing.T) {
 		}
 		if !slices.Equal(found, tt.want) {
 			t.Errorf("%s: %+v, want %v", name, got.Differences, tt.want)
+		}
+	}
+}
+
+// TestRequestsThatAreCompared: those of valid runs of one repeat and pass with the same prompts.
+func TestRequestsThatAreCompared(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(r *result.Run)
+		want   int // pairs
+		have   bool
+	}{
+		"valid":            {func(*result.Run) {}, 2, true},
+		"void":             {func(r *result.Run) { r.Status = result.RunVoid }, 1, true},
+		"another pass":     {func(r *result.Run) { r.Pass = 1 }, 1, true},
+		"other prompts":    {func(r *result.Run) { r.Audit["work_hash"] = "x" }, 1, true},
+		"not counted":      {func(r *result.Run) { r.Requests = nil }, 1, true},
+		"without digest":   {func(r *result.Run) { r.Requests.Digest = "" }, 1, true},
+		"another repeat":   {func(r *result.Run) { r.Repeat = 7 }, 1, true},
+		"in another order": {func(r *result.Run) { r.Repeat, r.Audit["work_hash"] = 3, "3" }, 2, true},
+	} {
+		of := func() *result.Cell {
+			return cell("0.7", 3, func(int) []record.Request { return answered(9, greedyText, nil) })
+		}
+		for side := range 2 {
+			sides := []*result.Cell{of(), of()}
+			sides[1-side].Runs = sides[1-side].Runs[1:] // repeats 2 and 3
+			own := sides[side]
+			own.Runs = own.Runs[:2]
+			if tt.change(&own.Runs[0]); name == "in another order" {
+				sides[1-side].Runs[0], sides[1-side].Runs[1] = sides[1-side].Runs[1], sides[1-side].Runs[0]
+			}
+			if name == "valid" {
+				own.Runs = of().Runs
+			} else if name != "in another order" { // repeat 2 has the change, and repeat 3 has none
+				own.Runs = of().Runs[1:]
+				tt.change(&own.Runs[0])
+			}
+			got, ok := comparability.CompareRequests("benchmark.b", sides[0], sides[1])
+			byRepeat := func(a, b result.PairedRequests) int { return a.Repeat - b.Repeat }
+			if !ok || len(got.Pairs) != tt.want || !slices.IsSortedFunc(got.Pairs, byRepeat) {
+				t.Errorf("%s: %+v", name, got.Pairs)
+			}
+			own.Runs = own.Runs[:1]
+			if name == "in another order" || name == "valid" || name == "without digest" {
+				continue
+			}
+			if comparability.HaveRequests(sides[0], sides[1]) {
+				t.Errorf("%s: it has requests that are compared", name)
+			}
+		}
+	}
+}
+
+// TestFewRequestsShowNothing: of seven requests no mean is compared, whatever they are.
+func TestFewRequestsShowNothing(t *testing.T) {
+	of := func(change func(i int, q *asked)) *result.Cell {
+		return cell("0", 1, func(int) []record.Request { return answered(7, greedyText, change) })
+	}
+	got, _ := comparability.CompareRequests("benchmark.b", of(nil), of(func(_ int, q *asked) {
+		q.text, q.OutputTokens, q.Events = strings.Repeat("x", 40), 0, q.Events[:1]
+	}))
+	if len(got.Differences) > 0 {
+		t.Errorf("%+v", got.Differences)
+	}
+}
+
+// TestHonestAnswersOfOneSide: what looks alike and shows nothing.
+func TestHonestAnswersOfOneSide(t *testing.T) {
+	for name, tt := range map[string]struct {
+		n      int
+		head   string // temperature
+		change func(i int, q *asked)
+	}{
+		"sampled by the head":       {40, "0.7", func(i int, q *asked) { q.text = greedyText(i + 1000) }},
+		"turns that repeat answers": {40, "0", func(i int, q *asked) { q.text, q.Continues = greedyText(i+1000), true }},
+		"four in ten repeated":      {10, "0.7", func(i int, q *asked) { q.text = greedyText(max(i, 3)) }},
+		"one answer moved":          {40, "0", func(i int, q *asked) { q.text = greedyText(i + i%40/39*-30) }},
+		"three of two hundred":      {200, "0", func(i int, q *asked) { q.text = greedyText(i - i/197*20) }},
+		"two short ones swapped": {40, "0", func(i int, q *asked) {
+			if i < 2 {
+				q.text = greedyText(1 - i)
+			}
+			q.text = q.text[:30]
+		}},
+	} {
+		base := cell("0", 1, func(int) []record.Request {
+			return answered(tt.n, greedyText, func(_ int, q *asked) {
+				if name == "two short ones swapped" {
+					q.text = q.text[:30]
+				}
+			})
+		})
+		head := cell(tt.head, 1, func(int) []record.Request { return answered(tt.n, greedyText, tt.change) })
+		got, _ := comparability.CompareRequests("benchmark.b", base, head)
+		if len(got.Differences) > 0 {
+			t.Errorf("%s: %+v", name, got.Differences)
+		}
+	}
+}
+
+// TestLengthsAreSharesOfTheLarger: whichever side has more.
+func TestLengthsAreSharesOfTheLarger(t *testing.T) {
+	of := func(tokens int) *result.Cell {
+		return cell("0.7", 3, func(int) []record.Request {
+			return answered(40, func(i int) string { return strings.Repeat(greedyText(i), 2)[:4*tokens] }, func(_ int, q *asked) {
+				q.OutputTokens, q.Events = tokens, make([]record.Event, tokens)
+			})
+		})
+	}
+	for _, sides := range [][2]*result.Cell{{of(30), of(44)}, {of(44), of(30)}} { // 14 are 32 % of 44 and 47 % of 30
+		got, _ := comparability.CompareRequests("benchmark.b", sides[0], sides[1])
+		if len(got.Differences) != 1 || !got.Differences[0].Shown {
+			t.Errorf("%+v", got.Differences)
+		}
+	}
+}
+
+// TestCopiedAnswers: the share of the side that has them is stated, and beginnings that part in most answers are shown.
+func TestCopiedAnswers(t *testing.T) {
+	base := cell("0", 1, func(int) []record.Request { return answered(40, greedyText, nil) })
+	head := cell("0", 1, func(int) []record.Request {
+		return answered(40, greedyText, func(i int, q *asked) { q.text = greedyText(i - i/37*20) })
+	})
+	for i, sides := range [][2]*result.Cell{{base, head}, {head, base}} {
+		got, _ := comparability.CompareRequests("benchmark.b", sides[0], sides[1])
+		want := [2]float64{0, 3. / 40}
+		if i == 1 {
+			want[0], want[1] = want[1], want[0]
+		}
+		if len(got.Differences) == 0 || got.Differences[0].What != result.MovedAnswers ||
+			[2]float64{got.Differences[0].Base, got.Differences[0].Head} != want {
+			t.Errorf("%+v, want %v", got.Differences, want)
+		}
+	}
+	for alike, want := range map[int]int{16: 1, 24: 0} { // of 40
+		head := cell("0", 1, func(int) []record.Request {
+			return answered(40, greedyText, func(i int, q *asked) {
+				if i >= alike {
+					q.text = q.text[:8] + greedyText(i + 1000)[8:]
+				}
+			})
+		})
+		got, _ := comparability.CompareRequests("benchmark.b", base, head)
+		if len(got.Differences) != want || want > 0 && !got.Differences[0].Shown {
+			t.Errorf("%d of 40 begin alike: %+v", alike, got.Differences)
 		}
 	}
 }
