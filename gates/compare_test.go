@@ -85,6 +85,16 @@ func TestDetectableChangeOfADecision(t *testing.T) {
 	if math.Abs(d.Outcome.Interval.MDE-want) > 1e-12 {
 		t.Errorf("beside a regression %g is found, want %g", d.Outcome.Interval.MDE, want)
 	}
+	need := func(others ...float64) int {
+		f := gates.Family{Comparisons: []gates.Comparison{comparison(t, "ttft.p50", ratios(1, 1.30, 1.02, 1.22, 0.99))}}
+		for _, id := range []string{"ttft.p90", "ttft.p99", "tpot.p50", "tpot.p99", "itl.p99"} {
+			f.Comparisons = append(f.Comparisons, comparison(t, id, ratios(1, others...)))
+		}
+		return needPairs(judge(t, f).Comparisons[0])
+	}
+	if beside, all := need(1.30, 1.31, 1.29, 1.30), need(1.01, 0.99, 1.00, 1.01); beside >= all {
+		t.Errorf("beside regressions, which pass their level on, %d repeats would decide, and %d beside passes", beside, all)
+	}
 	c.Expect = gates.ExpectImprovement
 	d = judgeOne(t, c)
 	want = 1.05*math.Exp(gates.DetectableChange(4, 2*d.Outcome.SE, 0.05, gates.Power)) - 1
@@ -214,6 +224,11 @@ func TestRoundingIsNoDifference(t *testing.T) {
 	if d.Difference.Worse || d.Outcome.P != 1 {
 		t.Errorf("worse %v, p = %g", d.Difference.Worse, d.Outcome.P)
 	}
+	nearly := comparison(t, "ttft.p99", ratios(1, 1, 1+3e-16, 1, 1+3e-16))
+	nearly.Test, nearly.Unrounded = gates.Welch, true
+	if d := judgeOne(t, nearly); d.Difference.Worse {
+		t.Errorf("%g is worse", d.Outcome.D)
+	}
 }
 
 // TestSpreadTest: equal numbers of pairs have the closed form of F with 6 and 6 degrees of freedom, and one far value is a swap of sides.
@@ -260,5 +275,21 @@ func TestFarRepeats(t *testing.T) {
 	c.Pairs[3].Base, c.Pairs[3].Head = 1050, 80 // the base is farther by itself, the head as a ratio
 	if d := judgeOne(t, c); !strings.Contains(fmt.Sprint(d.Warnings), "repeat 4 is far from the others, by its head") {
 		t.Errorf("%q", d.Warnings)
+	}
+}
+
+// TestAnswersThatAreKnown: a prompt that the base did not answer is left out, log-probabilities that are known are closer than none, and
+// as many prompts as differ, less one, inform about chance.
+func TestAnswersThatAreKnown(t *testing.T) {
+	a := gates.Answers{Prompts: 3, Repeats: []int{1, 2}, Alike: func(head bool, _, _, prompt int) (gates.Alike, bool) {
+		return gates.Alike{Equal: !head, Tokens: 8 - prompt}, prompt < 2 || head
+	}}
+	r := a.Relate().Agreement.All()
+	if len(r.Pairs) != 2 || r.Pairs[0].Base != 1 || r.Pairs[0].Head != 0 || r.Clusters.DF != 1 {
+		t.Errorf("%+v", r)
+	}
+	known, unknown := gates.Alike{Tokens: 3, Nats: 0.1}, gates.Alike{Tokens: 3, Nats: math.NaN()}
+	if !known.Closer(unknown) || unknown.Closer(known) {
+		t.Error("unknown log-probabilities are closer")
 	}
 }

@@ -102,11 +102,17 @@ func TestKnownSpreadsAreRefused(t *testing.T) {
 
 // TestKnownSpreadHidesNoDigits: what the digits of equal pairs leave open stays open.
 func TestKnownSpreadHidesNoDigits(t *testing.T) {
-	k := Known{SD: 0.001, DF: 20, Within: 1.5}
+	k := Known{SD: 0.02, DF: 20, Within: 1.5}
 	x := Sample{Differences: []float64{0.01, 0.01, 0.01, 0.01}, Known: &k, Rounding: Rounding{Bias: 0.01, SD: 0.004, Printed: true}}
 	if s, err := PairedTTest.Run(x, Settings{Alpha: 0.05}); err != nil || s.Greater < 0.4 {
 		t.Errorf("p = %g, %v", s.Greater, err)
 	}
+	x.Known = nil
+	s, err := PairedTTest.Run(x, Settings{Alpha: 0.05})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "the upper bound with what digits hide", s.Upper, 0.01+0.01+tCritical(0.05, 3)*0.004/2, 1e-12)
 }
 
 // TestAFamilyOverrulesItsKnownSpreads: spreads that have grown in the mean of the family are trusted in none, however little each shows.

@@ -114,7 +114,7 @@ func (f *Field) equal(a, b string) bool {
 	}
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)
-	if errX != nil || errY != nil || math.IsInf(x, 0) || math.IsInf(y, 0) {
+	if errX != nil || errY != nil {
 		return false
 	}
 	return math.Abs(x-y) <= f.Tolerance*math.Min(math.Abs(x), math.Abs(y))

@@ -107,6 +107,38 @@ func TestKindsOfDifferences(t *testing.T) {
 	}
 }
 
+// TestNamesOfFields: which fields a result has, which can be declared, and which names mean the same.
+func TestNamesOfFields(t *testing.T) {
+	got := comparability.Read(func(name string) (string, bool) { return "1", name == "requests" || name == "engine" || name == "qps" })
+	if len(got) != 1 || got["request_rate"] != "1" {
+		t.Errorf("parameters are read as %v", got)
+	}
+	for _, name := range comparability.Declarable() {
+		if comparability.Lookup(name).Outcome {
+			t.Errorf("%s follows from others, and can be declared", name)
+		}
+	}
+	for field, values := range map[string][2]string{"endpoint": {"http://h/generate", "sglang"}, "dataset_name": {"random_ids", "random"}} {
+		a, b := comparability.Facts{}, comparability.Facts{}
+		a.Set(field, values[0])
+		b.Set(field, values[1])
+		if a[field] != b[field] {
+			t.Errorf("%q is %q, and %q is %q", values[0], a[field], values[1], b[field])
+		}
+	}
+	for limits, want := range map[string]bool{"ttft 1s, tpot 0s, e2el 0s": false, "ttft 0s, tpot 0s, e2el 2s": true, "": false} {
+		if got := comparability.LimitsE2EL(map[string]string{"goodput_slo": limits}); got != want {
+			t.Errorf("%q limits E2EL: %v", limits, got)
+		}
+	}
+	machine := func(gpu string) comparability.Facts {
+		return comparability.OfMachine(map[string]string{"gpu_count": "1", "gpu_name": gpu})
+	}
+	if within := comparability.Compare(machine("A"), machine("B"), nil).Within(); len(within) != 1 {
+		t.Errorf("another machine for one side: %v", within)
+	}
+}
+
 // TestSettings: a parameter of unknown meaning was set if it has one value in all valid repeats of a side.
 func TestSettings(t *testing.T) {
 	of := func(name string, values ...string) *result.Cell {

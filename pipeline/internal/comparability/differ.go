@@ -486,7 +486,7 @@ func (p *runPair) moved(name, other string, from, to []request) (result.RequestD
 			example = [2]int{p.index[i], p.index[j]}
 		}
 		copied[j] = true
-		if target[to[i].sum] >= 0 && to[j].sum != from[j].sum {
+		if target[to[i].sum] >= 0 { // and the answer of j is another one
 			moved++
 		}
 	}

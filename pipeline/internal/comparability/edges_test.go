@@ -63,12 +63,18 @@ func TestFinishReasons(t *testing.T) {
 		{"tool_calls", [4]int{100, 100, 100, 100}, [4]int{}, `"tool_calls": base 100 %, head 0 %`},
 		{"content_filter", [4]int{}, [4]int{20, 15, 20, 20}, `"content_filter": base 0 %, head 19 %`},
 		{"content_filter", [4]int{}, [4]int{5, 5, 5, 5}, ""},
+		{"length", [4]int{100, 100, 100, 100}, [4]int{}, "the limit of their length ended: base 100 %, head 0 %"},
 		{"tool_calls", [4]int{50, 50, 50, 50}, [4]int{90, 90, 90, 40}, ""}, // one repeat has fewer
 	} {
 		got, _ := comparability.CompareRequests("benchmark.b", of(tt.reason, tt.base), of(tt.reason, tt.head))
 		named := slices.ContainsFunc(got.Differences, func(d result.RequestDifference) bool {
 			return d.What == result.OtherFinish && d.Shown && strings.Contains(d.Text, cmp.Or(tt.want, tt.reason))
 		})
+		for _, d := range got.Differences {
+			if strings.Contains(d.Text, `"length"`) || strings.Contains(d.Text, `"stop"`) {
+				t.Errorf("it has a comparison of its own: %s", d.Text)
+			}
+		}
 		if named != (tt.want != "") {
 			t.Errorf("%s %d against %d: %+v", tt.reason, tt.head, tt.base, got.Differences)
 		}
@@ -211,6 +217,18 @@ func TestTailsAndWarmups(t *testing.T) {
 		q.Done = []int64{3e9, 0, -1, 2e9}[i]
 	})
 	got := comparability.CollectRequests(record.ListOf(requests...), record.List{})
+	again := comparability.CollectRequests(record.ListOf(requests[0], requests[0]), record.List{})
+	if once := comparability.CollectRequests(record.ListOf(requests[0]), record.List{}); again.Digest != once.Digest {
+		t.Error("a request of one index is compared twice")
+	}
+	few := func(failed int) *result.Cell {
+		c := cell("0.7", 1, func(int) []record.Request { return answered(9, greedyText, nil) })
+		c.Runs[0].Requests.Warmup = &result.Warmup{Sent: 5, Failed: failed}
+		return c
+	}
+	if got, _ := comparability.CompareRequests("benchmark.b", few(0), few(5)); len(got.Differences) > 0 {
+		t.Errorf("five requests of a warm-up: %+v", got.Differences)
+	}
 	if got.Tail != 1 || got.Warmup != nil { // of 2, 0 and 1 s
 		t.Errorf("a tail of %g s, warm-up %+v", got.Tail, got.Warmup)
 	}
