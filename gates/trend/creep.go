@@ -28,7 +28,8 @@ type creep struct {
 // in order. After each value it compares the mean of the newest five with that of the first ten. A
 // creep begins when the difference is at least the threshold and significant, and ends when less
 // than half of the threshold is left. Every night is a new test, so the level is divided by the
-// number of windows that do not overlap. The newest five start at index after or later.
+// number of windows that do not overlap. The newest five start at index after or later. No change is
+// no creep, even if the threshold is 0 because the reference level is.
 func findCreep(x []float64, after int, threshold, level float64) creep {
 	c := creep{since: -1, recovered: -1}
 	const window = creepAnchor + creepNewest
@@ -40,7 +41,7 @@ func findCreep(x []float64, after int, threshold, level float64) creep {
 		switch shift := metric.Mean(x[end-creepNewest:end]) - anchor; {
 		case c.since >= 0 && shift < threshold/2:
 			c.since, c.recovered = -1, end-1
-		case c.since < 0 && shift >= threshold && creepP(x[:end], shift) <= level*window/float64(end):
+		case c.since < 0 && shift > 0 && shift >= threshold && creepP(x[:end], shift) <= level*window/float64(end):
 			c.since = end - creepNewest
 			c.begun++
 		}
@@ -62,9 +63,6 @@ func creepP(x []float64, shift float64) float64 {
 		if t > 1 {
 			products += d * (x[t-1] - x[t-2])
 		}
-	}
-	if squares == 0 {
-		return 0
 	}
 	n := float64(len(x))
 	phi := math.Max(leastCorrelation, math.Min(1+2*products/squares*(n-1)/(n-2), maxCorrelation))

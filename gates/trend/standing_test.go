@@ -1,6 +1,7 @@
 package trend_test
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -117,6 +118,105 @@ func TestStandStatesChangesAsPeopleDo(t *testing.T) {
 	failing := stand(t, "success.rate", concat(repeat(1, 15), []float64{0.8, 0.81, 0.79, 0.8, 0.82, 0.8}), -1)
 	if failing.Condition != trend.Regressed || failing.Since != 15 || failing.Threshold >= 0 {
 		t.Errorf("success: %+v", failing)
+	}
+}
+
+// creeping are n values that become worse by a share each time.
+func creeping(n int, each float64) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = math.Exp(each * float64(i))
+	}
+	return out
+}
+
+// ramp rises to a level in n steps.
+func ramp(level float64, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = level * float64(i+1) / float64(n)
+	}
+	return out
+}
+
+// TestStandOfGivenSegments: where a series stands, by its change points, the last of which may be suspected.
+func TestStandOfGivenSegments(t *testing.T) {
+	for name, tt := range map[string]struct {
+		metric   string // ttft.p99 if empty
+		values   []float64
+		cuts     []int
+		tail     bool // the last cut is suspected
+		noise    float64
+		accepted int // plus 1
+		margin   float64
+		want     trend.Standing // what is 0 is not compared, but Since and Recovered are plus 1, and Start always is
+	}{
+		"a gain of nine": {values: concat(repeat(1, 15), repeat(0.9, 9), repeat(1, 12)), cuts: []int{15, 24},
+			want: trend.Standing{Condition: trend.Steady, Reference: 1}},
+		"a gain of ten": {values: concat(repeat(1, 15), repeat(0.9, 10), repeat(1, 12)), cuts: []int{15, 25},
+			want: trend.Standing{Condition: trend.Regressed, Since: 26, Reference: 0.9}},
+		"the worst of two gains": {values: concat(repeat(1, 10), repeat(0.8, 6), repeat(0.9, 6), repeat(1, 8)), cuts: []int{10, 16, 22},
+			want: trend.Standing{Condition: trend.Regressed, Since: 23, Reference: 0.9}},
+		"a gain that waits for more": {values: concat(repeat(1, 10), repeat(0.9, 9), repeat(0.85, 2)), cuts: []int{10, 19}, tail: true,
+			want: trend.Standing{Condition: trend.Steady, Reference: 1}},
+		"accepted where it begins": {values: concat(repeat(1, 15), repeat(1.2, 10)), cuts: []int{15}, accepted: 16,
+			want: trend.Standing{Condition: trend.Steady, Start: 15, Reference: 1.2}},
+		"accepted an outlier": {values: concat(repeat(1, 12), repeat(1.2, 1), repeat(1, 7), repeat(1.2, 10)), cuts: []int{20}, accepted: 13,
+			want: trend.Standing{Condition: trend.Regressed, Since: 21}},
+		"one good night": {values: concat(repeat(1, 10), repeat(1.2, 10), []float64{1.2, 1}), cuts: []int{10, 20}, tail: true,
+			want: trend.Standing{Condition: trend.Regressed, Since: 11}},
+		"one worse night": {values: concat(repeat(1, 10), repeat(1.2, 10), []float64{1.5}), cuts: []int{10, 20}, tail: true,
+			want: trend.Standing{Condition: trend.Regressed, Since: 11}},
+		"not significant, and over": {values: concat([]float64{1, 1.6, 0.7, 1.5, 0.6, 1.2}, repeat(1.3, 3), []float64{1, 1.6, 0.7, 1.5, 0.6}),
+			cuts: []int{6, 9}, want: trend.Standing{Condition: trend.Steady}},
+		"differences": {metric: "queue.mean", values: concat(repeat(2, 10), repeat(2.0625, 6)), cuts: []int{10}, noise: 0.01,
+			want: trend.Standing{Condition: trend.Steady, Threshold: 0.1}},
+		"noisy differences": {metric: "queue.mean", values: concat(repeat(2, 10), repeat(2.5, 6)), cuts: []int{10}, noise: 0.5,
+			want: trend.Standing{Condition: trend.Steady, Threshold: 1}},
+		"at the threshold": {metric: "queue.mean", values: concat(repeat(1, 10), repeat(1.25, 6)), cuts: []int{10}, margin: 0.25,
+			want: trend.Standing{Condition: trend.Regressed, Since: 11}},
+		"zero": {metric: "queue.mean", values: repeat(0, 30), want: trend.Standing{Condition: trend.Steady}},
+		"zero, and a step that was none": {metric: "queue.mean", values: repeat(0, 30), cuts: []int{20},
+			want: trend.Standing{Condition: trend.Steady}},
+		"a ramp, and back": {metric: "queue.mean", values: concat(repeat(0, 10), ramp(1, 20), repeat(0, 10)),
+			want: trend.Standing{Condition: trend.Steady, Regressions: 1}},
+		"a ramp": {metric: "queue.mean", values: concat(repeat(0, 10), ramp(1, 20)),
+			want: trend.Standing{Condition: trend.Regressed, Since: 15, Creep: true}},
+		"six values":  {values: repeat(1, 6), want: trend.Standing{Condition: trend.Steady}},
+		"five values": {values: repeat(1, 5), want: trend.Standing{Condition: trend.Short}},
+		"a creep": {values: creeping(40, 0.003), noise: 0.2,
+			want: trend.Standing{Condition: trend.Regressed, Since: 20, Creep: true, Regressions: 1, Threshold: 0.05}},
+		"a creep that was accepted":     {values: creeping(40, 0.003), accepted: 31, want: trend.Standing{Condition: trend.Steady}},
+		"a creep by less than a margin": {values: creeping(40, 0.0006), want: trend.Standing{Condition: trend.Steady}},
+	} {
+		m := lookup(t, cmp.Or(tt.metric, "ttft.p99"))
+		s := trend.Series{Noise: tt.noise}
+		for i, c := range tt.cuts {
+			point := trend.ChangePoint{Index: c, State: trend.Confirmed}
+			if tt.tail && i == len(tt.cuts)-1 {
+				point.State = trend.Suspected
+			}
+			s.ChangePoints = append(s.ChangePoints, point)
+		}
+		got, err := trend.Stand(m, tt.values, s, trend.Terms{Margin: cmp.Or(tt.margin, 0.05), Accepted: tt.accepted - 1})
+		same := func(got, want float64) bool { return want == 0 || math.Abs(got-want) < 1e-9 }
+		if err != nil || got.Condition != tt.want.Condition || got.Since != tt.want.Since-1 || got.Start != tt.want.Start ||
+			got.Creep != tt.want.Creep || !same(got.Reference, tt.want.Reference) || !same(got.Threshold, tt.want.Threshold) ||
+			!same(float64(got.Regressions), float64(tt.want.Regressions)) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestFindingsAreCorrected: a step that one series would show is chance among a thousand.
+func TestFindingsAreCorrected(t *testing.T) {
+	values := concat([]float64{1, 1.03, 0.97, 1.02, 0.98, 1, 1.03, 0.97, 1.02, 0.98, 1, 1}, []float64{1.07, 1.10, 1.08, 1.09})
+	s := trend.Series{ChangePoints: []trend.ChangePoint{{Index: 12, State: trend.Confirmed}}, Noise: 0.02}
+	for together, want := range map[int]trend.Condition{0: trend.Regressed, 1: trend.Regressed, 100_000: trend.Suspicious} {
+		got, err := trend.Stand(lookup(t, "ttft.p99"), values, s, trend.Terms{Margin: 0.05, Accepted: -1, Together: together})
+		if err != nil || got.Condition != want {
+			t.Errorf("of %d series: %+v, %v", together, got, err)
+		}
 	}
 }
 
