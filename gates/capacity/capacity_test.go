@@ -90,3 +90,41 @@ func TestWholeLoads(t *testing.T) {
 		t.Errorf("%+v after %+v: %s", e, s.probes, step.Why)
 	}
 }
+
+// TestEndsOfTheRange: a capacity beyond an end is that end, which was tried, and no load is more than Growth times what held.
+func TestEndsOfTheRange(t *testing.T) {
+	in := Range{Min: 1, Max: 1000, Resolution: 0.02, Probes: 12}
+	for capacity, want := range map[float64]Estimate{
+		1e6: {Capacity: 1000, AtLeast: true}, 1e-3: {Capacity: 1, AtMost: true}, 30: {},
+	} {
+		s, step := search(t, in, func(load float64) float64 { return 3 * math.Log(capacity/load) })
+		e := s.Estimate()
+		if e.AtLeast != want.AtLeast || e.AtMost != want.AtMost || want.Capacity > 0 && e.Capacity != want.Capacity {
+			t.Errorf("a capacity of %g: %+v: %s", capacity, e, step.Why)
+		}
+		end := step.Why == "the SLO holds at the end of the range" && s.tried(in.Max, true) ||
+			step.Why == "the SLO does not hold at the least load of the range" && s.tried(in.Min, false)
+		if end != (want.Capacity > 0) || len(s.probes) < LeastProbes && !end {
+			t.Errorf("a capacity of %g: it ends after %+v: %s", capacity, s.probes, step.Why)
+		}
+		held := in.Min
+		for _, p := range s.probes {
+			if p.Load > Growth*held*(1+1e-12) || p.Load < in.Min || p.Load > in.Max {
+				t.Errorf("a capacity of %g: %g is tried where %g held", capacity, p.Load, held)
+			}
+			if p.Held {
+				held = max(held, p.Load)
+			}
+		}
+	}
+}
+
+// TestRangesAreRefused: ranges that cannot be searched.
+func TestRangesAreRefused(t *testing.T) {
+	for _, in := range []Range{{4, 4, false, 0.02, 8}, {0, 4, false, 0.02, 8}, {1, 2e4, false, 0.02, 8}, {1, 4, false, 1, 8}, {1, 4, false, 0, 8},
+		{1, 4, false, 0.02, 0}} {
+		if _, err := New(in); err == nil {
+			t.Errorf("%+v was accepted", in)
+		}
+	}
+}
