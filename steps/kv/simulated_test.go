@@ -131,12 +131,12 @@ func launchOf(t *testing.T, connectors kv.Table, spec steps.DeploymentSpec, fail
 	return p
 }
 
-// take reserves ports of the loopback address by listening on them: below those that the
-// tests of other packages take at the same time.
+// take reserves ports of the loopback address by listening on them: below those that the tests of other packages take at
+// the same time, and from another one on than most other runs of these tests.
 func take(t *testing.T, layout *kv.Layout) (ports map[kv.Port]int, release func()) {
 	t.Helper()
 	var held []net.Listener
-	ports, err := assign(layout.Ports(), 4000, 11999, func(port int) bool {
+	ports, err := assign(layout.Ports(), 4000+os.Getpid()%32*200, 11999, func(port int) bool {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {
 			held = append(held, l)
