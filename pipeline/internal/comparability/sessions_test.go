@@ -25,7 +25,10 @@ func worked(work map[string]string) *result.Cell {
 
 // TestWorkOfASession: means are over the answered requests of valid runs, and prompts are those of runs that answered all.
 func TestWorkOfASession(t *testing.T) {
-	doc := &result.Document{Machine: map[string]string{"gpu_count": "1"}, Targets: []result.Target{{Addr: "server.a", Engine: "vllm", Model: "m"}}}
+	doc := &result.Document{
+		Machine: map[string]string{"gpu_count": "1"},
+		Targets: []result.Target{{Addr: "server.a", Engine: "vllm", Model: "m"}},
+	}
 	common := map[string]string{"temperature": "0", "parameter.x": "1"}
 	with := func(add map[string]string) map[string]string {
 		out := maps.Clone(add)
