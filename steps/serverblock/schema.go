@@ -76,7 +76,7 @@ func readySchema() steps.Schema {
 			Doc: "Path whose answer 200 means healthy; the engine's own health endpoint unless set."},
 		{Name: "timeout", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration,
 			Doc: "Longest time from start to ready; beyond it the launch " +
-				"has failed. 10 minutes unless set, and one minute for a server given by its url."},
+				"has failed. 10 minutes unless set, and one minute for a server given by its url, whose absence ends the run."},
 		{Name: "interval", Type: cty.Number, Rule: steps.AboveZero, Unit: steps.UnitDuration, Default: durationVal(steps.DefaultReadyInterval),
 			Doc: "Longest pause between two looks at a server that starts. " +
 				"Pauses begin at 50 ms and grow to a fiftieth of the time so far."},
