@@ -103,7 +103,7 @@ func TestDetectableChangeOfADecision(t *testing.T) {
 	}
 }
 
-// TestNeedOfAClaim: the repeats that would decide follow from how far the estimate is from where the claim is decided.
+// TestNeedOfAClaim checks that claims whose estimates are equally far from deciding need equally many repeats.
 func TestNeedOfAClaim(t *testing.T) {
 	need := func(ratio, margin float64, swap bool, change func(*gates.Comparison)) int {
 		var heads []float64
@@ -155,7 +155,8 @@ func TestNeedIsWithinReachOfTheTest(t *testing.T) {
 	}
 }
 
-// TestNeedOfSessions: the sessions that would decide are those that find the distance to where the claim is decided.
+// TestNeedOfSessions checks how many sessions are said to decide an open comparison: as many as NeedSessions asks for the
+// distance between the estimate and the margin, or zero.
 func TestNeedOfSessions(t *testing.T) {
 	wave := []float64{0.96, 0.97, 0.98, 0.99, 1.00, 1.01, 1.02, 1.03, 1.04, 1.05}
 	// One session would decide if these were not correlated.

@@ -53,7 +53,7 @@ func TestConstantSamplesDecide(t *testing.T) {
 	}
 }
 
-// TestAClockWithTicks: values of many digits that come twice are those of a coarse clock.
+// TestAClockWithTicks: values with many digits that repeat exactly come from a coarse clock, and count as rounded.
 func TestAClockWithTicks(t *testing.T) {
 	var pairs []gates.Pair
 	for i, base := range []float64{10, 10, 11, 11} {

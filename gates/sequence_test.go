@@ -143,7 +143,8 @@ func TestTheFirstCrossingIsFinal(t *testing.T) {
 	}
 }
 
-// TestEarlierLooksPassTheirLevelOn: by each test and in both directions, what an earlier look rejected is no member of the later ones.
+// TestEarlierLooksPassTheirLevelOn: a comparison that was rejected at an earlier look leaves the family, so that the others
+// are corrected among themselves. This holds for each test and in both directions.
 func TestEarlierLooksPassTheirLevelOn(t *testing.T) {
 	for _, test := range []*gates.Test{gates.PairedTTest, gates.MaxT} {
 		for _, direction := range []float64{1, -1} {

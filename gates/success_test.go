@@ -175,7 +175,8 @@ func TestAFailureNeverLooksLikeASpeedUp(t *testing.T) {
 	}
 }
 
-// TestCrashedRunsHaveNoRequests: a run whose server failed is no run without failures, whatever it sent.
+// TestCrashedRunsHaveNoRequests: a run whose server failed does not change the comparison of success rates, however many
+// requests it sent.
 func TestCrashedRunsHaveNoRequests(t *testing.T) {
 	for _, unpaired := range []bool{false, true} {
 		p := func(crashed ...gates.Run) float64 {

@@ -23,7 +23,8 @@ func worked(work map[string]string) *result.Cell {
 	return &result.Cell{Target: "server.a", Work: work, Runs: runs}
 }
 
-// TestWorkOfASession: means are over the answered requests of valid runs, and prompts are those of runs that answered all.
+// TestWorkOfASession: means are taken over the answered requests of valid runs. Prompts are compared only for runs in which
+// every request was answered.
 func TestWorkOfASession(t *testing.T) {
 	doc := &result.Document{
 		Machine: map[string]string{"gpu_count": "1"},

@@ -108,23 +108,19 @@ func dropIndex(header []string, rows []tableRow) {
 	if heading := strings.TrimSpace(header[0]); heading != "" && heading != "Unnamed: 0" {
 		return
 	}
-	for i, row := range rows {
-		if cell := row.cells[0]; cell != "0" && (i == 0 || cell != following(rows[i-1].cells[0])) { // joined frames begin anew
+	next := 0
+	for _, row := range rows {
+		if row.cells[0] == "0" {
+			next = 0 // joined frames begin anew
+		}
+		if row.cells[0] != strconv.Itoa(next) {
 			return
 		}
+		next++
 	}
 	for _, row := range rows {
 		row.cells[0] = ""
 	}
-}
-
-// following returns the whole number after another, "" if it is none.
-func following(number string) string {
-	n, err := strconv.Atoi(number)
-	if err != nil {
-		return ""
-	}
-	return strconv.Itoa(n + 1)
 }
 
 // orNone returns the sides of a table, or one without a name.

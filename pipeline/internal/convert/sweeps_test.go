@@ -44,7 +44,7 @@ func TestSweepOfVLLM(t *testing.T) {
 	if _, err := convert.Document(readFile(t, "sweeps/vllm-summary.json", convert.ReadOptions{}), convert.Options{}); err != nil {
 		t.Error(err)
 	}
-	// warmup.json beside them is no run.
+	// The sweep also writes warmup.json, which must be left out.
 	runs := readFile(t, "sweeps/vllm-summary.json", convert.ReadOptions{})
 	runs[1].Params["run_number"] = "-1"
 	doc, err := convert.Document(runs, convert.Options{})
@@ -62,7 +62,8 @@ func TestIndexOfPandas(t *testing.T) {
 	}{
 		"x.csv":      {",max_num_seqs,mean_ttft_ms\n0,32,10\n1,64,11\n", ""},
 		"joined.csv": {"Unnamed: 0,max_num_seqs,mean_ttft_ms\n0,32,10\n1,64,11\n0,32,12\n", ""},
-		"x.md":       {"|    | max_num_seqs | Mean TTFT (ms) | P99 TTFT (ms) |\n|---:|---:|---:|---:|\n|  0 | 32 | 10 | 20 |\n|  1 | 64 | 11 | 20 |\n", ""},
+		"x.md": {"|    | max_num_seqs | Mean TTFT (ms) | P99 TTFT (ms) |\n|---:|---:|---:|---:|\n" +
+			"|  0 | 32 | 10 | 20 |\n|  1 | 64 | 11 | 20 |\n", ""},
 		"levels.csv": {",max_num_seqs,mean_ttft_ms\n1,32,10\n2,64,11\n", "2"},
 		"names.csv":  {",max_num_seqs,mean_ttft_ms\n0,32,10\nhead,64,11\n", "head"},
 	} {
